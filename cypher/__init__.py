@@ -1,0 +1,1 @@
+"""Every Cypher statement of ProAS, one a file."""

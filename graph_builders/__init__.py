@@ -1,0 +1,1 @@
+"""Pipelines that seed a reference graph."""

@@ -1,0 +1,1 @@
+"""The Agentic Reference Graph in Neo4j."""

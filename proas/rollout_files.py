@@ -1,0 +1,168 @@
+"""Rollouts on disk: one JSON object a line, UTF-8.
+
+A line that cannot be used is a :class:`~proas.rollouts.Reject` with its line number and reason; the rest goes on.
+Reading is streamed and bounded: no line is ever held beyond ``max_line_bytes``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import ValidationError
+
+from proas.errors import DataError
+from proas.rollouts import Reject, Rollout, RolloutBatch
+
+__all__ = ["MAX_LINE_BYTES", "load_rollouts", "read_rollouts", "write_rejects", "write_rollouts"]
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""A rollout of 50 steps takes about 50 kB; far beyond that the line is not a rollout."""
+
+_EXCERPT = 120
+
+
+def read_rollouts(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Rollout | Reject]:
+    """Read rollouts one by one, in file order.
+
+    Args:
+        path: A JSONL file.
+        max_line_bytes: Longer lines are rejected unread.
+
+    Yields:
+        A rollout, or a reject with line number and reason. The second and later rollouts of one id are rejects.
+
+    Raises:
+        DataError: The file cannot be opened or read.
+    """
+    seen: dict[str, int] = {}
+    try:
+        with path.open("rb") as file:
+            for number, line in _lines(file, max_line_bytes):
+                if line is None:
+                    reason = f"line is longer than {max_line_bytes} bytes"
+                    yield Reject(reason, source=path.name, line=number)
+                    continue
+                if not line.strip():
+                    continue
+                parsed = _parse(line, path.name, number)
+                if isinstance(parsed, Rollout):
+                    first = seen.setdefault(parsed.id, number)
+                    if first != number:
+                        reason = f"rollout id {parsed.id!r} was already used in line {first}"
+                        yield Reject(reason, source=path.name, line=number, id=parsed.id, field="id")
+                        continue
+                yield parsed
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(f"cannot read {path}: {reason}", hint="give a JSONL file of rollouts") from error
+
+
+def load_rollouts(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> RolloutBatch:
+    """Read a whole file into one batch; see :func:`read_rollouts`."""
+    rollouts: list[Rollout] = []
+    rejects: list[Reject] = []
+    for record in read_rollouts(path, max_line_bytes=max_line_bytes):
+        if isinstance(record, Rollout):
+            rollouts.append(record)
+        else:
+            rejects.append(record)
+    return RolloutBatch(tuple(rollouts), tuple(rejects))
+
+
+def write_rollouts(path: Path, rollouts: Iterable[Rollout]) -> int:
+    """Write rollouts as JSONL; the file appears whole or not at all.
+
+    Returns:
+        Number of rollouts written.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    return _write_lines(path, (r.model_dump_json(exclude_none=True) for r in rollouts))
+
+
+def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
+    """Write rejects as JSONL, one object a line with the fields of :class:`~proas.rollouts.Reject`."""
+    rows = ({name: getattr(r, name) for name in r.__slots__} for r in rejects)
+    return _write_lines(path, (json.dumps(row, ensure_ascii=False) for row in rows))
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> int:
+    count = 0
+    try:
+        if path.exists() and not path.is_file():  # a pipe or /dev/stdout: nothing to replace
+            with path.open("w", encoding="utf-8") as file:
+                for line in lines:
+                    file.write(line + "\n")
+                    count += 1
+            return count
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = Path(name)
+        try:
+            # Surrogates come from agents that emit half an emoji; JSON escapes keep them readable by every parser.
+            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+                for line in lines:
+                    file.write(line + "\n")
+                    count += 1
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(
+            f"cannot write {path}: {reason}", hint="check that the folder exists and is writable"
+        ) from error
+    return count
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes | None]]:
+    """Numbered lines; ``None`` in place of one that is longer than ``limit`` bytes."""
+    number = 0
+    while line := file.readline(limit + 1):
+        number += 1
+        if len(line) <= limit or line.endswith(b"\n"):
+            yield number, line
+            continue
+        while (rest := file.readline(limit + 1)) and not rest.endswith(b"\n"):
+            pass
+        yield number, None
+
+
+def _parse(line: bytes, source: str, number: int) -> Rollout | Reject:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        excerpt = line[:_EXCERPT].decode("utf-8", "replace").strip()
+        reason = f"not UTF-8: byte 0x{line[error.start]:02x} at position {error.start}"
+        return Reject(reason, source=source, line=number, excerpt=excerpt)
+    excerpt = text[:_EXCERPT].strip()
+    if number == 1:
+        text = text.removeprefix("\ufeff")
+    try:
+        return Rollout.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        more = f" (and {error.error_count() - 1} more faults)" if error.error_count() > 1 else ""
+        return Reject(first["msg"] + more, source=source, line=number, id=_id_of(text), field=where, excerpt=excerpt)
+
+
+def _id_of(text: str) -> str:
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    value = record.get("id") if isinstance(record, dict) else None
+    return value[:512] if isinstance(value, str) else ""

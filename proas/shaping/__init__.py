@@ -1,0 +1,1 @@
+"""Advantage shaping: arrays in, arrays out, no database."""

@@ -1,0 +1,1 @@
+"""State identity for each environment."""
