@@ -117,7 +117,12 @@ def main(arguments: list[str] | None = None) -> int:
     # One artifact a line, so that a new version shows as a readable difference.
     head = release.model_dump(mode="json", exclude={"artifacts"})
     rows = [json.dumps(a.model_dump(mode="json", exclude_defaults=True)) for a in release.artifacts]
-    text = json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "artifacts": [\n    ' + ",\n    ".join(rows) + "\n  ]\n}\n"
+    text = (
+        json.dumps(head, indent=2).removesuffix("\n}")
+        + ',\n  "artifacts": [\n    '
+        + ",\n    ".join(rows)
+        + "\n  ]\n}\n"
+    )
     target.write_text(text, encoding="utf-8")
     sys.stdout.write(f"{target}: {len(release.artifacts)} jars, {release.size / 1e6:.1f} MB\n")
     return 0
