@@ -1,0 +1,78 @@
+# Everything runs in .venv, which is made on first use. A machine with Python 3.11+, git and make is enough.
+#
+#   make demo        install, start a real Neo4j and walk through the whole method
+#   make test        install what the tests need and run them
+#   make check       lint, types, wheel-test and test: what the CI runs
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+PY := $(VENV)/bin/python
+RUN := $(VENV)/bin/python -m
+
+# The first Python of at least 3.11 that really runs (a version manager's shim may exist and refuse) and can make an
+# environment. PYTHON=... on the command line overrides the choice.
+CANDIDATES := python3 python3.13 python3.12 python3.11 python3.14 python
+PYTHON ?= $(shell for candidate in $(CANDIDATES); do \
+	if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+	then command -v $$candidate; break; fi; done)
+
+# An environment knows its absolute path. When the checkout has been moved, its stamps no longer match.
+STAMP := $(shell printf '%s' '$(CURDIR)' | cksum | cut -d' ' -f1)
+RUNTIME := $(VENV)/.installed-$(STAMP)
+DEV := $(VENV)/.installed-dev-$(STAMP)
+
+.PHONY: help install demo test lint types format wheel-test bench docs check clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(RUNTIME): pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "No usable Python: version 3.11 or later with the venv module is needed." >&2; \
+		echo "Install one (on Debian and Ubuntu: python3 python3-venv) or say make PYTHON=/path/to/python3.11" >&2; \
+		exit 1; fi
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV): pyproject.toml $(RUNTIME)
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+install: $(RUNTIME)  ## Install ProAS into .venv
+
+demo: $(RUNTIME)  ## Install, start a real Neo4j, and show the method end to end
+	$(VENV)/bin/proas demo
+
+test: $(DEV)  ## Install what the tests need and run them
+	$(RUN) pytest
+
+lint: $(DEV)  ## Check style
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+
+types: $(DEV)  ## Check types, strictly
+	$(RUN) mypy
+
+format: $(DEV)  ## Rewrite the sources in the project's style
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+wheel-test: $(DEV)  ## Build wheel and sdist, install the wheel in a clean environment, try it
+	$(PY) .ci/check_wheel.py
+
+bench: $(DEV)  ## Measure; results go to benchmarks/results
+	$(RUN) benchmarks
+
+docs: $(DEV)  ## Write docs/cli.md from the commands themselves
+	$(PY) docs/generate_reference.py
+
+check: lint types wheel-test test  ## All that the CI runs
+
+clean:  ## Remove the environment and everything built; data of the local server stays
+	rm -rf $(VENV) build dist demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf ./*.egg-info

@@ -1,0 +1,96 @@
+"""The ``proas`` program: the root of all commands, and the one place where errors become messages.
+
+Heavy imports (driver, arrays, Parquet) happen inside the commands, so that ``--help`` and completion stay quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proas.cli import db, evolve, generate, label, rollout, shape
+from proas.cli.console import Output, use_plain_characters_if_needed
+from proas.cli.demo import demo
+from proas.cli.faults import fault_of, report
+from proas.cli.graph import app as graph_app
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="proas",
+    help="Progress-aware advantage shaping for LLM agents, with the reference graph in Neo4j.",
+    epilog="The database: NEO4J_URI if it is set (with NEO4J_USERNAME, NEO4J_PASSWORD or NEO4J_PASSWORD_FILE, "
+    "NEO4J_DATABASE; a .env file in the working directory is read too), else a local server that runs, else one is "
+    "started.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(db.app, name="db")
+app.add_typer(graph_app, name="graph")
+app.command("rollout")(rollout.rollout)
+app.command("label")(label.label)
+app.command("shape")(shape.shape)
+app.command("evolve")(evolve.evolve)
+app.command("generate")(generate.generate)
+app.command("demo")(demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from proas import __version__
+
+        print(f"proas {__version__}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Progress-aware advantage shaping for LLM agents, with the reference graph in Neo4j."""
+    _read_dotenv()
+
+
+def _read_dotenv() -> None:
+    """Take settings from ``.env`` in the working directory; what the environment already says wins."""
+    file = Path(".env")
+    if file.is_file():
+        from dotenv import load_dotenv
+
+        load_dotenv(file, override=False)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program.
+
+    Args:
+        arguments: Words after the program's name; the process's own when ``None``.
+
+    Returns:
+        The exit code (``proas.cli.faults``).
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    use_plain_characters_if_needed()
+    try:
+        code = app(words, prog_name="proas", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone, as in `proas graph list | head`; nothing is left to say, also not at interpreter exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except typer.Abort:
+        return 130
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost place
+        output = Output(json_wanted="--json" in words)
+        fault = fault_of(error)
+        report(fault, output)
+        return fault.exit_code
+    return code if isinstance(code, int) else 0

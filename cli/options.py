@@ -1,0 +1,103 @@
+"""Options that many commands share, declared once.
+
+A command that takes a parameter annotated :class:`DatabaseOptions` gets one option for each of its fields
+(:func:`with_database`), so that ``proas graph list --uri bolt://...`` works and the help says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["DatabaseOptions", "GraphName", "Json", "Strict", "VersionOption", "with_database"]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+GraphName = Annotated[str, typer.Option("--graph", "-g", help="Name of the reference graph.", metavar="NAME")]
+VersionOption = Annotated[
+    int | None, typer.Option("--version", min=0, help="Read the graph as of this version; the newest if not given.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="End with code 1 when any record had to be kept aside.")]
+
+_PANEL = "Database"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseOptions:
+    """Which database a command talks to; what is ``None`` comes from the environment.
+
+    Attributes:
+        uri: Address of the server.
+        username: Name to log in with.
+        database: Name of the database.
+        password_file: File whose first line is the password.
+    """
+
+    uri: str | None = None
+    username: str | None = None
+    database: str | None = None
+    password_file: Path | None = None
+
+
+_DATABASE_PARAMETERS: dict[str, Any] = {
+    "uri": Annotated[
+        str | None,
+        typer.Option(
+            "--uri",
+            help="Address of the Neo4j server; NEO4J_URI if not given.",
+            metavar="URI",
+            rich_help_panel=_PANEL,
+        ),
+    ],
+    "username": Annotated[
+        str | None,
+        typer.Option(
+            "--username", help="User name; NEO4J_USERNAME if not given.", metavar="NAME", rich_help_panel=_PANEL
+        ),
+    ],
+    "database": Annotated[
+        str | None,
+        typer.Option(
+            "--database", help="Database; NEO4J_DATABASE if not given.", metavar="NAME", rich_help_panel=_PANEL
+        ),
+    ],
+    "password_file": Annotated[
+        Path | None,
+        typer.Option(
+            "--password-file",
+            help="File with the password; NEO4J_PASSWORD or NEO4J_PASSWORD_FILE if not given.",
+            metavar="PATH",
+            rich_help_panel=_PANEL,
+        ),
+    ],
+}
+
+
+def with_database(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace a command's ``DatabaseOptions`` parameter by the options that fill it."""
+    signature = inspect.signature(command, eval_str=True)
+    taken = [p.name for p in signature.parameters.values() if p.annotation is DatabaseOptions]
+    if len(taken) != 1:
+        msg = f"{command.__name__} needs exactly one parameter of type DatabaseOptions"
+        raise TypeError(msg)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    kept = [p.replace(kind=keyword) for p in signature.parameters.values() if p.name != taken[0]]
+    added = [
+        inspect.Parameter(name, keyword, default=None, annotation=annotation)
+        for name, annotation in _DATABASE_PARAMETERS.items()
+    ]
+
+    @functools.wraps(command)
+    def expanded(**arguments: Any) -> None:
+        options = DatabaseOptions(**{name: arguments.pop(name) for name in _DATABASE_PARAMETERS})
+        command(**arguments, **{taken[0]: options})
+
+    expanded.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    expanded.__annotations__ = {p.name: p.annotation for p in [*kept, *added]}
+    del expanded.__wrapped__  # type: ignore[attr-defined]  # Typer would read the signature of the original
+    return expanded
