@@ -1,8 +1,9 @@
 """Fetch the jars of a release into the user's cache, each verified before it gets its name.
 
-A file is written as ``<name>.part``, checked against the lock file's size and SHA-256, and only then renamed, so that a jar
-under its own name is always whole. What an interrupted download left behind is continued by a range request. Once all jars are
-there, no network is touched. One process at a time works on the cache; another one waits and then finds the work done.
+A file is written as ``<name>.part``, checked against the lock file's size and SHA-256, and only then renamed, so that a
+jar under its own name is always whole. What an interrupted download left behind is continued by a range request. Once all
+jars are there, no network is touched. One process at a time works on the cache; another one waits and then finds the work
+done.
 """
 
 from __future__ import annotations
@@ -163,8 +164,15 @@ def fetch(
     stop = threading.Event()
     counter = _Counter(lambda done: report(Progress(stage, done, total)))
     headers = {"Accept-Encoding": "identity", "User-Agent": "proas"}
+    try:
+        client = httpx.Client(auth=repository.auth, headers=headers, timeout=_TIMEOUT, follow_redirects=True)
+    except (OSError, ValueError) as error:
+        raise DownloadError(
+            f"the proxy or certificate settings of the environment are unusable: {error}",
+            hint="look at HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+        ) from error
     with (
-        httpx.Client(auth=repository.auth, headers=headers, timeout=_TIMEOUT, follow_redirects=True) as client,
+        client,
         ThreadPoolExecutor(workers, thread_name_prefix="proas-fetch") as pool,
     ):
         tasks = [_Fetch(artifact, folder, repository, client, counter, stop, pause) for artifact in wanted]
@@ -231,7 +239,7 @@ class _Fetch:
                 return
             try:
                 self._attempt()
-            except (_Retry, httpx.TransportError) as error:
+            except (_Retry, httpx.HTTPError) as error:
                 reason = str(error) or type(error).__name__
                 _log.info("attempt %d at %s failed: %s", attempt + 1, self._artifact.file, reason)
                 wait = error.wait if isinstance(error, _Retry) else 0.0
@@ -241,7 +249,11 @@ class _Fetch:
                     self._stop.wait(max(wait, backoff))
             else:
                 return
-        raise self._error(reason, "try again: what has arrived is kept and continued")
+        raise self._error(
+            reason,
+            "check the network, proxy (HTTPS_PROXY) and certificates (SSL_CERT_FILE) and try again, "
+            f"what has arrived is kept; or set {MIRROR_VARIABLE} to a repository within reach",
+        )
 
     def _attempt(self) -> None:
         have = self._part.stat().st_size if self._part.exists() else 0

@@ -1,8 +1,8 @@
 """The Neo4j releases that ProAS can run, each pinned by a lock file.
 
-A lock file names every jar of one Neo4j Community release by its Maven coordinates, with size and SHA-256. It is the only
-place that says what is downloaded; nothing that does not match it is ever put on a class path. The lock files lie beside
-this module as ``neo4j-<release>.lock.json`` and are written by ``python -m proas.localdb.lock``.
+A lock file names every jar of one Neo4j Community release by its Maven coordinates, with size and SHA-256. It is the
+only place that says what is downloaded; nothing that does not match it is ever put on a class path. The lock files lie
+beside this module as ``neo4j-<release>.lock.json`` and are written by ``python -m proas.localdb.lock``.
 """
 
 from __future__ import annotations

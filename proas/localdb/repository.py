@@ -16,9 +16,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import httpx
 from pydantic import SecretStr
@@ -46,7 +46,7 @@ class Repository:
     url: str
     origin: str
     username: str = ""
-    password: SecretStr = SecretStr("")
+    password: SecretStr = field(default_factory=lambda: SecretStr(""))
 
     @property
     def auth(self) -> httpx.BasicAuth | None:
@@ -78,15 +78,15 @@ class _Settings:
         self._environ = environ
         try:
             # The file is the user's own configuration, and the parser expands no external entities.
-            self._root = ElementTree.parse(path).getroot()  # noqa: S314
-        except (ElementTree.ParseError, OSError) as error:
+            self._root = ET.parse(path).getroot()  # noqa: S314
+        except (ET.ParseError, OSError) as error:
             raise DownloadError(
                 f"cannot read Maven's settings in {path}: {error}", hint=f"mend the file, or set {MIRROR_VARIABLE}"
             ) from None
         for element in self._root.iter():
             element.tag = element.tag.rpartition("}")[2]  # with or without the schema's namespace
 
-    def _text(self, element: ElementTree.Element, name: str) -> str:
+    def _text(self, element: ET.Element, name: str) -> str:
         """Text of a child, with ``${env.NAME}`` and ``${user.home}`` filled in."""
 
         def fill(match: re.Match[str]) -> str:
@@ -103,13 +103,13 @@ class _Settings:
                 username, password = self._text(server, "username"), self._text(server, "password")
                 if password.startswith("{"):
                     raise DownloadError(
-                        f"the password of server {identifier!r} in {self._path} is encrypted, which only Maven can read",
+                        f"the password of server {identifier!r} in {self._path} is encrypted; only Maven reads that",
                         hint=f"set {MIRROR_VARIABLE} to an address that needs no password, or that carries it",
                     )
                 return username, password
         return "", ""
 
-    def _active_profiles(self) -> list[ElementTree.Element]:
+    def _active_profiles(self) -> list[ET.Element]:
         active = {(element.text or "").strip() for element in self._root.findall("./activeProfiles/activeProfile")}
         return [
             profile
