@@ -43,6 +43,7 @@ class Transition:
         target_state: Key of ``s'``.
         source: Where the knowledge comes from: ``plan``, ``search``, ``expand``, ``rollout``, ...
         support: Number of independent demonstrations seen.
+        since: Version of the graph that first held it; the store sets it, and ignores it when writing.
     """
 
     source_state: str
@@ -50,6 +51,7 @@ class Transition:
     target_state: str
     source: str
     support: int = 1
+    since: int = 0
 
     @property
     def key(self) -> str:

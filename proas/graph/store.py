@@ -1,0 +1,238 @@
+"""The store: one named reference graph in Neo4j, behind few calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
+
+from proas.graph.connect import Connection
+from proas.graph.names import check_graph_name
+from proas.graph.records import Task, TaskGraph
+from proas.graph.reports import (
+    AddReport,
+    DropReport,
+    EvolveReport,
+    GraphDiff,
+    GraphInfo,
+    GraphStats,
+    PromoteReport,
+    VerifyReport,
+)
+from proas.graph.rows import Row, RowKind
+from proas.purify import Purification
+from proas.rollouts import Rollout, RolloutBatch
+from proas.subgoals import Ladder, generic_ladder
+
+__all__ = ["OnFailure", "Progress", "ReferenceGraph", "list_graphs"]
+
+OnFailure = Literal["raise", "passthrough"]
+"""What labelling does when the graph cannot be asked: fail, or hand the batch on unlabelled and say so."""
+
+Progress = Callable[[int], None]
+"""Called with the number of items (task graphs, or rows) finished since the last call."""
+
+
+def ladder_from_goal(rollout: Rollout) -> Ladder:
+    """The ladder of a task of which only the goal is known: under way, and done."""
+    return generic_ladder(rollout.goal)
+
+
+def list_graphs(connection: Connection) -> tuple[GraphInfo, ...]:
+    """All graphs of a database by name.
+
+    Raises:
+        GraphError: The database could not be asked.
+    """
+    raise NotImplementedError
+
+
+class ReferenceGraph:
+    """One named graph: a base, or a layer over a base.
+
+    The object holds settings only; the driver opens at the first call, once a process, so the object pickles and
+    survives a fork. All calls are safe to repeat and safe to make from many processes at once.
+
+    Args:
+        connection: The database.
+        name: Name of the graph. Nothing is looked up yet; see :meth:`create` and :meth:`exists`.
+
+    Raises:
+        UsageError: The name is not one (:data:`proas.graph.names.GRAPH_NAME`).
+    """
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self.connection = connection
+        self.name = check_graph_name(name)
+
+    def __repr__(self) -> str:
+        return f"ReferenceGraph({self.name!r} at {self.connection.uri})"
+
+    @classmethod
+    def create(cls, connection: Connection, name: str, *, base: str | None = None) -> ReferenceGraph:
+        """Make a graph, or take the one of that name if it is there already.
+
+        Args:
+            connection: The database; its schema must be migrated.
+            name: Name of the graph.
+            base: Make a layer over this graph. The layer sees the base as it is now, at its current version, and
+                starts at version 0 itself. The base is never written through a layer.
+
+        Raises:
+            UsageError: A name is malformed, or the base is itself a layer.
+            GraphNotFound: There is no such base.
+            GraphConflict: A graph of that name exists with another base, or is being dropped.
+            GraphVersionError: The schema is not migrated.
+        """
+        raise NotImplementedError
+
+    def exists(self) -> bool:
+        """Whether the database holds this graph."""
+        raise NotImplementedError
+
+    def info(self) -> GraphInfo:
+        """Name, version, base and layers. Raises :class:`GraphNotFound`."""
+        raise NotImplementedError
+
+    # Writing
+
+    def add(
+        self, task_graphs: Iterable[TaskGraph], *, batch_rows: int = 2000, progress: Progress | None = None
+    ) -> AddReport:
+        """Merge verified task graphs in, as part of the current version.
+
+        Streams: memory does not grow with the number of task graphs. Each batch is one transaction, so a build that
+        is cut off leaves whole batches, and a rerun goes on from there. Tasks that are whole are skipped.
+
+        Args:
+            task_graphs: What builders produce. One that contradicts itself or the stored graph is kept aside.
+            batch_rows: Elements a transaction; halved while the server's transaction memory does not suffice.
+            progress: Called with the number of task graphs finished.
+
+        Raises:
+            GraphNotFound: No such graph.
+            GraphCapacityError: Even one task's piece does not fit the server's transaction memory.
+            GraphVersionError: The schema is not migrated.
+        """
+        raise NotImplementedError
+
+    def evolve(
+        self,
+        batch: RolloutBatch,
+        *,
+        purification: Purification = "paper",
+        ladder_of: Callable[[Rollout], Ladder] = ladder_from_goal,
+        run: str = "",
+        version: int | None = None,
+    ) -> EvolveReport:
+        """Join the successes of one iteration: version k becomes k + 1, in one transaction.
+
+        Only rollouts with ``success`` and states count. Invalid steps, self-loops, steps that fall back to an earlier
+        subgoal and (``loop_erased``) steps inside loops are never stored. The union is strict: what is there keeps its
+        ``since`` and ``source``; ``support`` grows by one for each new success that takes a transition. A success that
+        was joined before changes nothing, so the same batch may be sent twice; if no success is new the version
+        stays.
+
+        Args:
+            batch: Rollouts of an iteration.
+            purification: ``paper`` or ``loop_erased`` (``proas.purify``).
+            ladder_of: Subgoals of a task that the graph does not know yet.
+            run: Name of the run, for provenance.
+            version: Raise the graph's version to exactly this number if it is lower, even without a new success: for
+                trainers whose versions equal their iterations.
+
+        Raises:
+            GraphNotFound: No such graph.
+            GraphVersionError: The schema is not migrated.
+        """
+        raise NotImplementedError
+
+    def restore(self, rows: Iterable[Row], *, progress: Progress | None = None) -> int:
+        """Write rows of :meth:`rows` back; idempotent. The rows come in the order of :data:`proas.graph.rows.ORDER`.
+
+        Returns:
+            Number of rows read.
+
+        Raises:
+            GraphConflict: A row contradicts what is stored.
+            GraphNotFound: No such graph.
+        """
+        raise NotImplementedError
+
+    def promote(self, *, run: str = "") -> PromoteReport:
+        """Merge this layer into its base, in one transaction; the layer stays.
+
+        New elements get the base's next version; each success is counted once, however often it is promoted.
+
+        Raises:
+            UsageError: This graph is not a layer.
+        """
+        raise NotImplementedError
+
+    def drop(self, *, force: bool = False, progress: Progress | None = None) -> DropReport:
+        """Remove this graph, in batches. A drop that was cut off is finished by the next one.
+
+        Args:
+            force: Remove its layers too.
+            progress: Called with the number of nodes removed.
+
+        Raises:
+            GraphNotFound: No such graph.
+            GraphConflict: It has layers and ``force`` is not set.
+        """
+        raise NotImplementedError
+
+    # Reading. Every call reads as of a version; None means the current one. A layer reads the union with its base.
+
+    def label(
+        self, batch: RolloutBatch, *, version: int | None = None, on_failure: OnFailure = "raise"
+    ) -> RolloutBatch:
+        """Label every step of a batch with Re, PA and D, in one round trip.
+
+        Args:
+            batch: Rollouts with states; see ``proas.states``.
+            version: Version to read.
+            on_failure: ``passthrough`` hands the batch on with ``covered=False`` and ``version=None`` when no server
+                answers; :class:`~proas.graph.reports.LabelReport` counts it.
+
+        Returns:
+            A copy of the batch: covered rollouts carry a label on each step; rollouts of unknown tasks, or without
+            states, are marked ``covered=False`` and carry none.
+
+        Raises:
+            GraphNotFound: No such graph, or no such version.
+            GraphUnavailable: No server answers within the deadline.
+        """
+        raise NotImplementedError
+
+    def tasks(self, *, version: int | None = None) -> Iterator[Task]:
+        """All tasks in order of their keys, streamed."""
+        raise NotImplementedError
+
+    def read(self, task: str, *, version: int | None = None) -> TaskGraph:
+        """The reference graph of one task. Raises :class:`GraphNotFound`."""
+        raise NotImplementedError
+
+    def iter_task_graphs(self, *, version: int | None = None) -> Iterator[TaskGraph]:
+        """The reference graphs of all tasks in order of their keys, streamed."""
+        raise NotImplementedError
+
+    def rows(self, kind: type[RowKind]) -> Iterator[RowKind]:
+        """The graph's own stored elements of one kind, in key order, streamed; without those of the base."""
+        raise NotImplementedError
+
+    def stats(self, *, version: int | None = None) -> GraphStats:
+        """Counts."""
+        raise NotImplementedError
+
+    def diff(self, from_version: int, to_version: int) -> GraphDiff:
+        """What the graph gained between two versions, by task and subgoal.
+
+        Raises:
+            UsageError: ``from_version`` is not below ``to_version``.
+            GraphNotFound: No such version.
+        """
+        raise NotImplementedError
+
+    def verify(self, *, samples: int = 5) -> VerifyReport:
+        """Check every invariant of the graph on the database, streamed task by task."""
+        raise NotImplementedError
