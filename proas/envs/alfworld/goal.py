@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from proas.errors import DataError
 
@@ -36,19 +36,18 @@ _TREATMENT: Mapping[GoalKind, str] = {"clean": "clean", "heat": "hot", "cool": "
 # Sentences of the release, both wordings, most specific first. ``o`` object, ``r`` receptacle, ``l`` lamp.
 _IN = r"(?:in/on|in|on|into|onto)"
 _ART = r"(?:an?|some|the|one)"
+_PLACE = rf"{_IN}(?: {_ART})? (?P<r>\S+)"
 _SLICE = r"(?P<s>(?:slices? of|sliced) )?"
-_SENTENCES: tuple[tuple[GoalKind | Literal["adjective", "verb"], re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        ("look", rf"(?:look at|examine)(?: {_ART})? {_SLICE}(?P<o>\S+) (?:under|with|in) (?:the|an?) (?P<l>\S+)"),
-        ("two", rf"find two {_SLICE}(?P<o>\S+) and put (?:them|it) {_IN}(?: {_ART})? (?P<r>\S+)"),
-        ("two", rf"put two {_SLICE}(?P<o>\S+) {_IN}(?: {_ART})? (?P<r>\S+)"),
-        ("verb", rf"(?P<v>clean|heat|cool) {_ART} {_SLICE}(?P<o>\S+) and put (?:it|them) {_IN}(?: {_ART})? (?P<r>\S+)"),
-        ("adjective", rf"put {_ART} (?P<v>clean|hot|cool|cold) {_SLICE}(?P<o>\S+) {_IN}(?: {_ART})? (?P<r>\S+)"),
-        ("pick", rf"(?P<s>slice) (?:{_ART} )?(?P<o>\S+) and put (?:it |them )?{_IN}(?: {_ART})? (?P<r>\S+)"),
-        ("pick", rf"put (?:{_ART} )?{_SLICE}(?P<o>\S+) {_IN}(?: {_ART})? (?P<r>\S+)"),
-    )
+_TEMPLATES: tuple[tuple[GoalKind | Literal["treated"], str], ...] = (
+    ("look", rf"(?:look at|examine)(?: {_ART})? {_SLICE}(?P<o>\S+) (?:under|with|in) (?:the|an?) (?P<l>\S+)"),
+    ("two", rf"find two {_SLICE}(?P<o>\S+) and put (?:them|it) {_PLACE}"),
+    ("two", rf"put two {_SLICE}(?P<o>\S+) {_PLACE}"),
+    ("treated", rf"(?P<v>clean|heat|cool) {_ART} {_SLICE}(?P<o>\S+) and put (?:it|them) {_PLACE}"),
+    ("treated", rf"put {_ART} (?P<v>clean|hot|cool|cold) {_SLICE}(?P<o>\S+) {_PLACE}"),
+    ("pick", rf"(?P<s>slice) (?:{_ART} )?(?P<o>\S+) and put (?:it |them )?{_PLACE}"),
+    ("pick", rf"put (?:{_ART} )?{_SLICE}(?P<o>\S+) {_PLACE}"),
 )
+_SENTENCES = tuple((kind, re.compile(pattern)) for kind, pattern in _TEMPLATES)
 _WORD_KIND: Mapping[str, GoalKind] = {
     "clean": "clean",
     "heat": "heat",
@@ -116,7 +115,7 @@ class AlfWorldGoal:
         return cls._of(task_type, obj.removesuffix("Sliced"), target, sliced=sliced)
 
     @classmethod
-    def from_params(cls, task_type: str, params: Mapping[str, object]) -> Self:
+    def from_params(cls, task_type: str, params: Mapping[str, Any]) -> Self:
         """Goal of a trial by ``task_type`` and ``pddl_params`` of its ``traj_data.json``.
 
         Raises:
@@ -148,8 +147,13 @@ class AlfWorldGoal:
             if match is None:
                 continue
             part = match.groupdict()
-            actual: GoalKind = _WORD_KIND[part["v"]] if kind in ("adjective", "verb") else kind  # type: ignore[assignment]
-            return cls(actual, part["o"], part.get("r") or "", part.get("l") or "", sliced=bool(part.get("s")))
+            return cls(
+                _WORD_KIND[part["v"]] if kind == "treated" else kind,
+                part["o"],
+                part.get("r") or "",
+                part.get("l") or "",
+                sliced=bool(part.get("s")),
+            )
         raise DataError(f"not a goal of ALFWorld: {sentence[:200]!r}", hint='for example "put a hot apple in fridge"')
 
     @classmethod
