@@ -1,0 +1,255 @@
+"""What every builder of reference graphs offers, and what comes of running one.
+
+A builder reads a source (released games, recorded trajectories, a model's proposals) and yields one value a task, in a
+fixed order: the task's graph, ready to be merged into the database, or the reason why there is none. It never raises
+for one bad task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from proas.errors import UsageError
+from proas.graph.records import TaskGraph
+from proas.rollouts import Reject
+
+__all__ = [
+    "EXPANSIONS",
+    "BuildOptions",
+    "BuildProgress",
+    "BuildReport",
+    "Builder",
+    "Built",
+    "Expand",
+    "Known",
+    "NoProgress",
+    "Rejected",
+    "Skipped",
+    "expansion",
+]
+
+Expand = Literal["plan", "optimal"]
+"""``plan`` stores the one solution that was carried out; ``optimal`` adds every shortest one."""
+
+EXPANSIONS: tuple[Expand, ...] = ("plan", "optimal")
+
+Known = Callable[[str, str], bool]
+"""Whether the graph already holds a task whole: ``known(task key, build mark)``."""
+
+
+def expansion(name: str) -> Expand:
+    """The expansion of that name. Raises ``UsageError`` for any other name."""
+    for known in EXPANSIONS:
+        if name == known:
+            return known
+    raise UsageError(f"unknown expansion {name!r}", hint="known: " + ", ".join(EXPANSIONS))
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """What a builder is asked for.
+
+    Attributes:
+        expand: Which solutions enter the graph.
+        limit: At most this many tasks are considered, in the source's own order; ``None`` for all.
+        workers: Number of worker processes; 1 works in the calling process, 0 takes one a core.
+
+    Raises:
+        UsageError: A value makes no sense.
+    """
+
+    expand: Expand = "plan"
+    limit: int | None = None
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no build can follow."""
+        expansion(self.expand)
+        if self.limit is not None and self.limit < 1:
+            raise UsageError(f"the limit must be at least 1, not {self.limit}", hint="leave it out to build everything")
+        if self.workers < 0:
+            raise UsageError(f"the number of workers must not be negative, not {self.workers}")
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A task's graph and how it came about.
+
+    Attributes:
+        graph: The graph, to be merged into the database.
+        source: Where the carried-out solution comes from: ``plan``, ``search``, ...
+        tallies: Numbers that the report adds up over all tasks, by name.
+    """
+
+    graph: TaskGraph
+    source: str
+    tallies: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def task(self) -> str:
+        """Key of the task."""
+        return self.graph.task.key
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A task that the graph already holds whole."""
+
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A task that has no graph, and why.
+
+    Attributes:
+        task: Key of the task.
+        problem: Kind of fault, for counting, for example ``unsolvable``.
+        reason: What is wrong, in words.
+        source: File or folder that it came from.
+    """
+
+    task: str
+    problem: str
+    reason: str
+    source: str = ""
+
+    def as_reject(self) -> Reject:
+        """The same as a record of ``proas.rollout_files.write_rejects``."""
+        return Reject(f"{self.problem}: {self.reason}", source=self.source, id=self.task)
+
+
+class Builder(Protocol):
+    """A pipeline that turns a source into the reference graphs of its tasks."""
+
+    def count(self, data: Path | None, options: BuildOptions) -> int:
+        """Number of tasks that :meth:`build` will answer for."""
+        ...
+
+    def build(self, data: Path | None, options: BuildOptions, known: Known) -> Iterator[Built | Skipped | Rejected]:
+        """Build the graphs of a source, one answer a task, in the same order on every run.
+
+        Args:
+            data: Where the source lies; ``None`` for the builder's own default.
+            options: What is asked for.
+            known: Tells which tasks need no work.
+
+        Yields:
+            One answer for each task.
+
+        Raises:
+            DataError: The source as a whole cannot be read.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did.
+
+    Attributes:
+        source: Name of the builder.
+        graph: Name of the graph that was built.
+        expand: Which solutions entered.
+        considered: Number of tasks looked at.
+        built: Tasks whose graph was written, by the source of the solution (``plan``, ``search``).
+        skipped: Tasks that the graph already held whole.
+        rejected: Tasks without a graph, by kind of fault.
+        rejects: Each of them with its reason, in the order of the source.
+        states: Distinct states in the graphs that were written.
+        transitions: Transitions in the graphs that were written, by their source (``plan``, ``search``, ``expand``).
+        added: What the database gained, by kind (``tasks``, ``subgoals``, ``states``, ``transitions``).
+        tallies: Sums of the builder's own numbers.
+        seconds: Wall time.
+    """
+
+    source: str
+    graph: str
+    expand: str
+    considered: int
+    built: Mapping[str, int]
+    skipped: int
+    rejected: Mapping[str, int]
+    rejects: tuple[Rejected, ...]
+    states: int
+    transitions: Mapping[str, int]
+    added: Mapping[str, int]
+    tallies: Mapping[str, int]
+    seconds: float
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks whose graph was written."""
+        return sum(self.built.values())
+
+    @property
+    def rate(self) -> float:
+        """Tasks considered a second."""
+        return self.considered / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def carry_over_share(self) -> float | None:
+        """Share of the written tasks whose annotated plan was carried out as it is; ``None`` without any."""
+        return self.built.get("plan", 0) / self.tasks if self.tasks else None
+
+    @property
+    def alignment_share(self) -> float | None:
+        """Share of the annotations that align one to one with their plan; ``None`` without any."""
+        total = self.tallies.get("annotations", 0)
+        return self.tallies.get("annotations_aligned", 0) / total if total else None
+
+    def as_json(self) -> dict[str, object]:
+        """The report as values that JSON can hold, shares and rate included."""
+        return {
+            "source": self.source,
+            "graph": self.graph,
+            "expand": self.expand,
+            "considered": self.considered,
+            "built": dict(self.built),
+            "tasks": self.tasks,
+            "skipped": self.skipped,
+            "rejected": dict(self.rejected),
+            "rejects": [
+                {"task": r.task, "problem": r.problem, "reason": r.reason, "source": r.source} for r in self.rejects
+            ],
+            "states": self.states,
+            "transitions": dict(self.transitions),
+            "added": dict(self.added),
+            "tallies": dict(self.tallies),
+            "carry_over_share": self.carry_over_share,
+            "alignment_share": self.alignment_share,
+            "seconds": round(self.seconds, 3),
+            "rate": round(self.rate, 1),
+        }
+
+
+class BuildProgress(Protocol):
+    """Told how a build goes on; the command line draws a bar from it."""
+
+    def begin(self, total: int) -> None:
+        """The source holds ``total`` tasks."""
+        ...
+
+    def answered(self, answer: Built | Skipped | Rejected) -> None:
+        """One more task is done with."""
+        ...
+
+    def stored(self, tasks: Collection[str]) -> None:
+        """These tasks are in the database now."""
+        ...
+
+
+class NoProgress:
+    """Listens and says nothing."""
+
+    def begin(self, total: int) -> None:
+        """Ignore the total."""
+
+    def answered(self, answer: Built | Skipped | Rejected) -> None:
+        """Ignore the answer."""
+
+    def stored(self, tasks: Collection[str]) -> None:
+        """Ignore the tasks."""
