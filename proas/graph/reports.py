@@ -171,9 +171,9 @@ class EvolveReport:
 
     def metrics(self) -> dict[str, float]:
         """The counts as one flat dictionary with ``proas/evolve/...`` names, for a trainer's log."""
-        names = ("version", "successes", "known", "new_tasks", "added_states", "added_transitions", "dropped_invalid")
-        names += ("dropped_self_loops", "dropped_loops", "dropped_regress", "seconds")
-        return {f"proas/evolve/{name}": float(getattr(self, name)) for name in names}
+        joined = ("version", "successes", "known", "new_tasks", "added_states", "added_transitions")
+        dropped = ("dropped_invalid", "dropped_self_loops", "dropped_loops", "dropped_regress")
+        return {f"proas/evolve/{name}": float(getattr(self, name)) for name in (*joined, *dropped, "seconds")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,4 @@
+// Names of all constraints.
+// Returns: name (text).
+SHOW CONSTRAINTS YIELD name
+RETURN name
