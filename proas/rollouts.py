@@ -8,7 +8,7 @@ stage          fields it fills
 environment    ``id env task goal group observation steps[].{action,observation,reward,valid} success``
 states         ``start``, ``steps[].{canonical,state,valid,seeks}``
 labels         ``steps[].label``, ``covered``, ``graph``, ``version``
-shaping        ``steps[].{base_advantage,advantage}``, ``advantage``
+shaping        ``steps[].{base_advantage,advantage,token_weight}``, ``advantage``, ``shaping``
 ============== ==================================================================================
 
 On disk a rollout is one JSON object on one line (``proas.rollout_files``). Fields that we do not know are kept and
@@ -91,6 +91,7 @@ class Step(_Record):
         label: The graph's verdict.
         base_advantage: Advantage before shaping.
         advantage: Advantage after shaping.
+        token_weight: Weight in the loss of each token of this action.
     """
 
     action: Text
@@ -104,6 +105,7 @@ class Step(_Record):
     label: Label | None = None
     base_advantage: float | None = None
     advantage: float | None = None
+    token_weight: Annotated[float, Field(ge=0.0)] | None = None
 
 
 class Rollout(_Record):
@@ -126,6 +128,7 @@ class Rollout(_Record):
         graph: Name of the graph that labelled it.
         version: Version of the graph that labelled it.
         advantage: ``A_i``, where the algorithm has one a trajectory.
+        shaping: The settings that shaped it, in one line.
     """
 
     schema_version: Literal[1] = 1
@@ -144,6 +147,7 @@ class Rollout(_Record):
     graph: str | None = None
     version: int | None = None
     advantage: float | None = None
+    shaping: Text | None = None
 
     @model_validator(mode="after")
     def _keys_match_their_facts(self) -> Self:

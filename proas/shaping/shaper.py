@@ -1,0 +1,185 @@
+"""From a labelled batch to a shaped one: base advantage, verdicts, Eq. 7, and the record of what was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from proas.errors import DataError
+from proas.rollouts import Reject, Rollout, RolloutBatch
+from proas.shaping.config import ShapingConfig
+from proas.shaping.diagnostics import Diagnostics, Growth, StepVerdicts, measure
+from proas.shaping.eq7 import apr_measure, apr_scope, apr_weights, mui_weights
+from proas.shaping.estimators import LossUnit, anchor_advantages, group_outcomes, grpo, token_weights
+from proas.shaping.frame import Frame, Rewards, anchors_of, baseline_returns, given_advantages, rewards_of
+from proas.shaping.ragged import Bools, Floats, baseline, future_count, relative
+from proas.shaping.verdicts import Verdicts, match_confidence, verdicts_of
+
+__all__ = ["Shaped", "shape"]
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """A shaped batch.
+
+    Attributes:
+        batch: The rollouts in their order with ``steps[].{base_advantage,advantage,token_weight}``, ``advantage`` and
+            ``shaping`` filled. Rollouts that dynamic sampling keeps aside are not in it but among its ``rejects``,
+            each with its reason.
+        filtered: The rollouts that dynamic sampling kept aside, with advantages of zero.
+        diagnostics: What the labels and the shaping did.
+        config: The settings.
+    """
+
+    batch: RolloutBatch
+    filtered: tuple[Rollout, ...]
+    diagnostics: Diagnostics
+    config: ShapingConfig
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The diagnostics as a flat dict, ``proas/<name>``."""
+        return self.diagnostics.metrics()
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """Base advantages: of each trajectory where there is one, of each step; and the rollouts that take part."""
+
+    trajectory: list[float | None]
+    steps: Floats
+    kept: Bools
+
+
+def shape(batch: RolloutBatch, config: ShapingConfig, *, growth: Growth | None = None) -> Shaped:
+    """Compute base advantages and shape them.
+
+    The estimator sees rewards and success only; shaping multiplies its result step by step with weights of at least 0.
+    Tasks that the graph does not know pass through unchanged. The result for a rollout does not depend on the order of
+    the batch.
+
+    Args:
+        batch: Labelled rollouts; labels are needed only where the settings use them.
+        config: Settings, for example ``preset("paper")``.
+        growth: How the graph grew in this iteration, for the diagnostics.
+
+    Raises:
+        DataError: A covered rollout lacks labels, a reward is not finite, or states that a setting needs are missing.
+    """
+    frame = Frame.of(batch)
+    verdicts = verdicts_of(frame, config) if config.needs_verdicts else _unjudged(frame, config)
+    base = _base_advantages(frame, verdicts, config)
+    shaped = base.steps * _weights(frame, verdicts, base.steps, config) + 0.0  # no -0.0
+    tokens = token_weights(_loss_unit(config), frame.tokens, frame.offsets, base.kept)
+    rollouts = _filled(frame, base, shaped, tokens, config)
+    believed = StepVerdicts(verdicts.reasonable, verdicts.progress, verdicts.judged[frame.owner])
+    diagnostics = measure(
+        frame,
+        believed if config.needs_verdicts else StepVerdicts.recorded(frame),
+        base=base.steps,
+        shaped=shaped,
+        label_faults=verdicts.faults if config.needs_labels else None,
+        filtered=~base.kept,
+        growth=growth,
+    )
+    kept = tuple(rollout for rollout, keep in zip(rollouts, base.kept, strict=True) if keep)
+    filtered = tuple(rollout for rollout, keep in zip(rollouts, base.kept, strict=True) if not keep)
+    rejects = batch.rejects + tuple(_aside(rollout) for rollout in filtered)
+    return Shaped(RolloutBatch(kept, rejects), filtered, diagnostics, config)
+
+
+def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) -> _Base:
+    kept = np.ones(len(frame.rollouts), dtype=np.bool_)
+    if config.algorithm == "given":
+        given, recorded = given_advantages(frame)
+        return _Base(recorded, given, kept)
+    rewards = rewards_of(frame, config.success_reward)
+    if config.progress_as == "reward":
+        rewards = _with_progress(frame, verdicts, rewards, config.progress_bonus)
+    rewards, penalty = baseline_returns(frame, rewards, config)
+    std, eps = config.normalise == "mean_std", config.std_eps
+    with np.errstate(over="ignore", invalid="ignore"):
+        if config.rows == "step":
+            trajectory, steps = _step_rows(frame, rewards, penalty, std=std, eps=eps)
+        else:
+            trajectory = grpo(rewards.returns, frame.groups, std=std, eps=eps)
+            steps = trajectory[frame.owner]
+        if config.algorithm == "gigpo":
+            anchors = anchors_of(frame, config.anchor)
+            steps = steps + config.omega * anchor_advantages(
+                rewards.steps, frame.offsets, frame.groups, anchors, gamma=config.gamma, std=std, eps=eps
+            )
+    if config.algorithm == "dapo" and config.dynamic_sampling:
+        kept = group_outcomes(frame.success, frame.groups).mixed[frame.groups]
+        trajectory, steps = np.where(kept, trajectory, 0.0), np.where(kept[frame.owner], steps, 0.0)
+    if not (np.isfinite(steps).all() and np.isfinite(trajectory).all()):
+        raise DataError("advantages are not finite: rewards or weights are too large", hint="scale the rewards down")
+    return _Base([float(value) for value in trajectory], steps, kept)
+
+
+def _with_progress(frame: Frame, verdicts: Verdicts, rewards: Rewards, bonus: float) -> Rewards:
+    extra = np.where(verdicts.progress & verdicts.judged[frame.owner], bonus, 0.0)
+    return Rewards(rewards.returns + frame.sum_by_rollout(extra), rewards.steps + extra)
+
+
+def _step_rows(frame: Frame, rewards: Rewards, penalty: Floats, *, std: bool, eps: float) -> tuple[Floats, Floats]:
+    """One row a step, as in verl-agent: the return without penalties, plus the step's own penalty."""
+    outcome = rewards.returns - frame.sum_by_rollout(penalty)
+    rows, groups = outcome[frame.owner] + penalty, frame.groups[frame.owner]
+    base = baseline(rows, groups, int(frame.groups.max(initial=-1)) + 1)
+    steps = relative(rows, groups, base, std=std, eps=eps)
+    return relative(outcome, frame.groups, base, std=std, eps=eps), steps
+
+
+def _weights(frame: Frame, verdicts: Verdicts, base: Floats, config: ShapingConfig) -> Floats:
+    judged = verdicts.judged[frame.owner]
+    weights = np.ones(base.size)
+    form = config.redistribution
+    if config.masks:
+        floor: float | Floats = config.epsilon_mask
+        if config.soft_mask:
+            floor = np.maximum(match_confidence(verdicts, frame), config.epsilon_mask)
+        weights *= mui_weights(base, verdicts.reasonable, signs=config.mask_signs, floor=floor)
+    if form != "none":
+        scope = apr_scope(form, config.apr_scope, verdicts.reasonable, verdicts.progress) & judged
+        weights *= apr_weights(
+            base, apr_measure(form, verdicts.drift, frame.offsets), scope, frame.offsets, eps=config.eps
+        )
+    return np.where(judged, weights, 1.0)
+
+
+def _unjudged(frame: Frame, config: ShapingConfig) -> Verdicts:
+    """Verdicts for settings that ask for none: only a graph-free redistribution may act on them."""
+    everything = np.ones(frame.owner.size, dtype=np.bool_)
+    drift = future_count(~everything, frame.offsets)
+    known = np.array([rollout.covered is not False for rollout in frame.rollouts], dtype=np.bool_)
+    return Verdicts(everything, everything, drift, known | (config.verdicts != "graph"))
+
+
+def _loss_unit(config: ShapingConfig) -> LossUnit:
+    if config.algorithm == "dapo":
+        return "token"
+    return "step" if config.algorithm == "gigpo" or config.rows == "step" else "sequence"
+
+
+def _filled(frame: Frame, base: _Base, shaped: Floats, tokens: Floats, config: ShapingConfig) -> list[Rollout]:
+    described = config.describe()
+    before, after, weights = base.steps.tolist(), shaped.tolist(), tokens.tolist()
+    filled: list[Rollout] = []
+    for i, rollout in enumerate(frame.rollouts):
+        own = frame.segment(i)
+        values = zip(rollout.steps, before[own], after[own], weights[own], strict=True)
+        steps = tuple(
+            step.model_copy(update={"base_advantage": b, "advantage": a, "token_weight": w}) for step, b, a, w in values
+        )
+        filled.append(
+            rollout.model_copy(update={"steps": steps, "advantage": base.trajectory[i], "shaping": described})
+        )
+    return filled
+
+
+def _aside(rollout: Rollout) -> Reject:
+    how = "succeeded" if rollout.success else "failed"
+    reason = f"dynamic sampling: every rollout of group {rollout.baseline_group!r} {how}, so it gives no gradient"
+    return Reject(reason, id=rollout.id, field="success")
