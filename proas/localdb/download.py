@@ -1,9 +1,9 @@
 """Fetch the jars of a release into the user's cache, each verified before it gets its name.
 
 A file is written as ``<name>.part``, checked against the lock file's size and SHA-256, and only then renamed, so that a
-jar under its own name is always whole. What an interrupted download left behind is continued by a range request. Once all
-jars are there, no network is touched. One process at a time works on the cache; another one waits and then finds the work
-done.
+jar under its own name is always whole. What an interrupted download left behind is continued by a range request. Once
+all jars are there, no network is touched. One process at a time works on the cache; another one waits and then finds
+the work done.
 """
 
 from __future__ import annotations
