@@ -46,6 +46,7 @@ _TEMPLATES: tuple[tuple[GoalKind | Literal["treated"], str], ...] = (
     ("treated", rf"put {_ART} (?P<v>clean|hot|cool|cold) {_SLICE}(?P<o>\S+) {_PLACE}"),
     ("pick", rf"(?P<s>slice) (?:{_ART} )?(?P<o>\S+) and put (?:it |them )?{_PLACE}"),
     ("pick", rf"put (?:{_ART} )?{_SLICE}(?P<o>\S+) {_PLACE}"),
+    ("pick", rf"find {_ART} {_SLICE}(?P<o>\S+) and put (?:it|them) {_PLACE}"),  # in the earliest recorded episodes
 )
 _SENTENCES = tuple((kind, re.compile(pattern)) for kind, pattern in _TEMPLATES)
 _WORD_KIND: Mapping[str, GoalKind] = {
