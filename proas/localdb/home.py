@@ -40,6 +40,15 @@ HOME_VARIABLE = "PROAS_HOME"
 _ALPHABET = string.ascii_letters + string.digits
 _PASSWORD_LENGTH = 32
 
+# Two connectors would each wait five seconds for late connections before a server ends.
+_SETTINGS_5 = {"internal.dbms.bolt.netty_server_shutdown_quiet_period": "0"}
+# Releases named after a month; they can also look for others of their kind on the network, which ours must not.
+_SETTINGS_CALENDAR = {
+    "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
+    "dbms.fleet_manager.enabled": "false",
+    "server.fleet_discovery.enabled": "false",
+}
+
 
 def data_root(environ: Mapping[str, str] | None = None) -> Path:
     """Folder of the instances: ``PROAS_HOME``, or the user's data folder on this system."""
@@ -204,9 +213,7 @@ class Home:
             # Query texts and parameters stay out of the logs.
             "db.logs.query.enabled": "OFF",
         }
-        if release.release != "5.26":
-            # These came with the releases named after a month.
-            settings |= {"dbms.fleet_manager.enabled": "false", "server.fleet_discovery.enabled": "false"}
+        settings |= _SETTINGS_5 if release.release.startswith("5.") else _SETTINGS_CALENDAR
         for name in extra:
             if "address" in name or name in {"server.https.enabled", "dbms.security.auth_enabled"}:
                 raise UsageError(

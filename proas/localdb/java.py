@@ -64,7 +64,7 @@ def find_java(release: Release, choice: str | None = None, environ: Mapping[str,
     elif choice == "system":
         java = _system(environ)
     else:
-        java = _at(Path(choice).expanduser().absolute(), f"{JAVA_VARIABLE}={choice}")
+        java = _at(Path(choice).expanduser().absolute(), "as asked for")
     if java.feature not in release.java:
         wanted = " or ".join(str(version) for version in sorted(release.java))
         raise JavaNotFound(
