@@ -14,7 +14,6 @@ from proas.graph_builders.base import (
     Built,
     Expand,
     Rejected,
-    Skipped,
     expansion,
 )
 from proas.graph_builders.run import build_graph
@@ -28,7 +27,6 @@ __all__ = [
     "Built",
     "Expand",
     "Rejected",
-    "Skipped",
     "build_graph",
     "builder",
     "builder_names",

@@ -7,8 +7,8 @@ for one bad task.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -24,10 +24,8 @@ __all__ = [
     "Builder",
     "Built",
     "Expand",
-    "Known",
     "NoProgress",
     "Rejected",
-    "Skipped",
     "expansion",
 ]
 
@@ -35,9 +33,6 @@ Expand = Literal["plan", "optimal"]
 """``plan`` stores the one solution that was carried out; ``optimal`` adds every shortest one."""
 
 EXPANSIONS: tuple[Expand, ...] = ("plan", "optimal")
-
-Known = Callable[[str, str], bool]
-"""Whether the graph already holds a task whole: ``known(task key, build mark)``."""
 
 
 def expansion(name: str) -> Expand:
@@ -95,13 +90,6 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A task that the graph already holds whole."""
-
-    task: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rejected:
     """A task that has no graph, and why.
 
@@ -129,13 +117,12 @@ class Builder(Protocol):
         """Number of tasks that :meth:`build` will answer for."""
         ...
 
-    def build(self, data: Path | None, options: BuildOptions, known: Known) -> Iterator[Built | Skipped | Rejected]:
+    def build(self, data: Path | None, options: BuildOptions) -> Iterator[Built | Rejected]:
         """Build the graphs of a source, one answer a task, in the same order on every run.
 
         Args:
             data: Where the source lies; ``None`` for the builder's own default.
             options: What is asked for.
-            known: Tells which tasks need no work.
 
         Yields:
             One answer for each task.
@@ -155,13 +142,15 @@ class BuildReport:
         graph: Name of the graph that was built.
         expand: Which solutions entered.
         considered: Number of tasks looked at.
-        built: Tasks whose graph was written, by the source of the solution (``plan``, ``search``).
-        skipped: Tasks that the graph already held whole.
+        built: Tasks with a graph, by the source of the solution that was carried out (``plan``, ``search``).
+        skipped: Of these, whole in the database before and left alone.
         rejected: Tasks without a graph, by kind of fault.
         rejects: Each of them with its reason, in the order of the source.
-        states: Distinct states in the graphs that were written.
-        transitions: Transitions in the graphs that were written, by their source (``plan``, ``search``, ``expand``).
-        added: What the database gained, by kind (``tasks``, ``subgoals``, ``states``, ``transitions``).
+        states: States of the built graphs.
+        transitions: Transitions of the built graphs, by their source (``plan``, ``search``, ``expand``).
+        added_tasks: Tasks that are new in the database.
+        added_states: States that are new in the database.
+        added_transitions: Transitions that are new in the database.
         tallies: Sums of the builder's own numbers.
         seconds: Wall time.
     """
@@ -176,13 +165,15 @@ class BuildReport:
     rejects: tuple[Rejected, ...]
     states: int
     transitions: Mapping[str, int]
-    added: Mapping[str, int]
+    added_tasks: int
+    added_states: int
+    added_transitions: int
     tallies: Mapping[str, int]
     seconds: float
 
     @property
     def tasks(self) -> int:
-        """Number of tasks whose graph was written."""
+        """Number of tasks with a graph."""
         return sum(self.built.values())
 
     @property
@@ -192,7 +183,7 @@ class BuildReport:
 
     @property
     def carry_over_share(self) -> float | None:
-        """Share of the written tasks whose annotated plan was carried out as it is; ``None`` without any."""
+        """Share of the built tasks whose annotated plan was carried out as it is; ``None`` without any."""
         return self.built.get("plan", 0) / self.tasks if self.tasks else None
 
     @property
@@ -203,22 +194,12 @@ class BuildReport:
 
     def as_json(self) -> dict[str, object]:
         """The report as values that JSON can hold, shares and rate included."""
-        return {
-            "source": self.source,
-            "graph": self.graph,
-            "expand": self.expand,
-            "considered": self.considered,
-            "built": dict(self.built),
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in ("built", "rejected", "transitions", "tallies"):
+            plain[name] = dict(plain[name])
+        return plain | {
+            "rejects": [asdict(reject) for reject in self.rejects],
             "tasks": self.tasks,
-            "skipped": self.skipped,
-            "rejected": dict(self.rejected),
-            "rejects": [
-                {"task": r.task, "problem": r.problem, "reason": r.reason, "source": r.source} for r in self.rejects
-            ],
-            "states": self.states,
-            "transitions": dict(self.transitions),
-            "added": dict(self.added),
-            "tallies": dict(self.tallies),
             "carry_over_share": self.carry_over_share,
             "alignment_share": self.alignment_share,
             "seconds": round(self.seconds, 3),
@@ -233,12 +214,12 @@ class BuildProgress(Protocol):
         """The source holds ``total`` tasks."""
         ...
 
-    def answered(self, answer: Built | Skipped | Rejected) -> None:
-        """One more task is done with."""
+    def answered(self, answer: Built | Rejected) -> None:
+        """One more task is done with, but perhaps not yet stored."""
         ...
 
-    def stored(self, tasks: Collection[str]) -> None:
-        """These tasks are in the database now."""
+    def stored(self, count: int) -> None:
+        """So many more task graphs are in the database."""
         ...
 
 
@@ -248,8 +229,8 @@ class NoProgress:
     def begin(self, total: int) -> None:
         """Ignore the total."""
 
-    def answered(self, answer: Built | Skipped | Rejected) -> None:
+    def answered(self, answer: Built | Rejected) -> None:
         """Ignore the answer."""
 
-    def stored(self, tasks: Collection[str]) -> None:
-        """Ignore the tasks."""
+    def stored(self, count: int) -> None:
+        """Ignore the number."""

@@ -33,7 +33,13 @@ _AHEAD = 3
 
 def worker_count(asked: int) -> int:
     """Number of worker processes: as asked, or one for each usable core where 0 is asked."""
-    return asked if asked > 0 else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        asked
+        if asked > 0
+        else len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], *, workers: int, lost: Callable[[T], R]) -> Iterator[R]:

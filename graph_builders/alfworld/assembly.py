@@ -1,0 +1,70 @@
+"""Puts a task's graph together: the carried-out solution first, then what else is known to lead to the goal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from proas.graph.records import Task, TaskGraph, Transition
+from proas.graph_builders.alfworld.solutions import Move
+from proas.rollouts import State
+from proas.subgoals import Ladder
+
+__all__ = ["assemble"]
+
+
+def assemble(
+    task: Task, ladder: Ladder, start: State, path: Sequence[Move], source: str, expansion: Iterable[Move] = ()
+) -> TaskGraph:
+    """The graph of a task.
+
+    Args:
+        task: The task.
+        ladder: Its subgoals; the index never falls along ``path``.
+        start: The state in which every rollout begins.
+        path: A solution without self-loops and returns.
+        source: Where it comes from; its transitions carry this name.
+        expansion: More moves, all of which may be taken. Self-loops, falls to an earlier subgoal, and what then no
+            longer leads from the start to the goal are left out; the rest carries the source ``expand``.
+    """
+    index: dict[str, int] = {}
+    states: dict[str, State] = {}
+
+    def class_of(state: State) -> int:
+        if state.key not in index:
+            index[state.key] = ladder.index(state.facts)
+            states[state.key] = state
+        return index[state.key]
+
+    class_of(start)
+    found: dict[str, Transition] = {}
+    for moves, name in ((path, source), (expansion, "expand")):
+        for before, action, after in moves:
+            if before.key != after.key and class_of(before) <= class_of(after):
+                transition = Transition(before.key, action, after.key, name)
+                found.setdefault(transition.key, transition)
+    kept = _from_start_to_goal(start.key, {k for k, m in index.items() if m == ladder.last}, tuple(found.values()))
+    ends = {start.key} | {t.source_state for t in kept} | {t.target_state for t in kept}
+    return TaskGraph(task, ladder, start, {k: s for k, s in states.items() if k in ends}, kept)
+
+
+def _from_start_to_goal(start: str, goals: set[str], transitions: Sequence[Transition]) -> tuple[Transition, ...]:
+    """The transitions on some way from the start to a goal."""
+    onward: defaultdict[str, list[str]] = defaultdict(list)
+    back: defaultdict[str, list[str]] = defaultdict(list)
+    for transition in transitions:
+        onward[transition.source_state].append(transition.target_state)
+        back[transition.target_state].append(transition.source_state)
+    useful = _reached({start}, onward) & _reached(goals, back)
+    return tuple(t for t in transitions if t.source_state in useful and t.target_state in useful)
+
+
+def _reached(first: set[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
+    seen = set(first)
+    open_ends = list(first)
+    while open_ends:
+        for target in edges.get(open_ends.pop(), ()):
+            if target not in seen:
+                seen.add(target)
+                open_ends.append(target)
+    return seen

@@ -1,0 +1,131 @@
+"""From trials to reference graphs.
+
+Each trial's annotated plan is carried out in the engine. Where it does not win, a shortest plan is searched for, and
+the transitions say so by their source. A trial that cannot be played, or for which no solution is found within the
+bound, is rejected with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from proas.envs.alfworld.data import Trial, TrialError, iter_trials, read_traj_data
+from proas.envs.alfworld.game import Game
+from proas.envs.alfworld.goal import AlfWorldGoal
+from proas.envs.alfworld.load import load_game
+from proas.envs.alfworld.planner import all_shortest, find_plan
+from proas.envs.alfworld.plans import HighStep, high_steps
+from proas.envs.alfworld.plans import carry_out as carry_out_plan
+from proas.graph.records import Task, TaskGraph
+from proas.graph_builders.alfworld.assembly import assemble
+from proas.graph_builders.alfworld.rungs import ladder_of
+from proas.graph_builders.alfworld.solutions import Move, Walk, carry_out, moves_of, simple_path
+from proas.graph_builders.base import BuildOptions, Built, Expand, Rejected
+from proas.graph_builders.pool import in_order
+from proas.states.alfworld import ENV
+
+__all__ = ["SEARCH_LIMIT", "AlfWorldBuilder", "build_trial", "goal_phrase"]
+
+SEARCH_LIMIT = 20_000
+"""Situations looked at for one trial before its search gives up: a few seconds at most."""
+
+_TASK_PREFIX = "Your task is to:"
+
+
+class AlfWorldBuilder:
+    """Builds from a release, a split, a task, a trial, or an archive of them; ``$ALFWORLD_DATA`` by default."""
+
+    def count(self, data: Path | None, options: BuildOptions) -> int:
+        """Number of trials that will be answered for. Raises ``DataError`` where there is none."""
+        return sum(1 for _ in islice(iter_trials(data), options.limit))
+
+    def build(self, data: Path | None, options: BuildOptions) -> Iterator[Built | Rejected]:
+        """Build trial by trial in the order of their keys; see :class:`proas.graph_builders.base.Builder`."""
+        jobs = (_Job(trial, options.expand) for trial in islice(iter_trials(data), options.limit))
+        yield from in_order(_work, jobs, workers=options.workers, lost=_lost)
+
+
+def build_trial(trial: Trial, *, expand: Expand = "plan") -> Built:
+    """The reference graph of one trial.
+
+    Args:
+        trial: Where its files are.
+        expand: ``optimal`` adds every shortest solution.
+
+    Raises:
+        TrialError: It cannot be played, or no solution was found.
+    """
+    game = load_game(trial)
+    steps = high_steps(trial) if trial.traj_data is not None else ()
+    walk, source = _solution(game, steps)
+    path = simple_path(walk.moves)
+    ladder = ladder_of(game, steps, path)
+    tallies = _annotations(trial)
+    tallies["plans"] = int(bool(steps))
+    expansion: Sequence[Move] = ()
+    if expand == "optimal" and (shortest := all_shortest(game, limit=SEARCH_LIMIT)) is not None:
+        expansion = tuple(moves_of(game, shortest))
+        tallies["shortest_solutions"] = shortest.count
+        tallies["expansions_cut_short"] = int(not shortest.complete)
+    text = game.task.removeprefix(_TASK_PREFIX).strip()
+    task = Task(game.key, ENV, goal_phrase(game.goal), text)
+    return Built(assemble(task, ladder, walk.start, path, source, expansion), source, tallies)
+
+
+def goal_phrase(goal: AlfWorldGoal) -> str:
+    """A goal in a few words, for example ``heat apple, place in fridge``."""
+    thing = f"{'two ' if goal.kind == 'two' else ''}{'sliced ' if goal.sliced else ''}{goal.object}"
+    if goal.kind == "look":
+        return f"look at {thing} under {goal.lamp}"
+    if goal.kind in ("clean", "heat", "cool"):
+        return f"{goal.kind} {thing}, place in {goal.receptacle}"
+    return f"place {thing} in {goal.receptacle}"
+
+
+def _solution(game: Game, steps: Sequence[HighStep]) -> tuple[Walk, str]:
+    """A solution carried out in the engine, and where it comes from.
+
+    Raises:
+        TrialError: None was found.
+    """
+    if steps:
+        walk = carry_out(game, carry_out_plan(game, steps).actions)
+        if walk.won:
+            return walk, "plan"
+    found = find_plan(game, limit=SEARCH_LIMIT)
+    walk = carry_out(game, found or ())
+    if not walk.won:
+        raise TrialError(
+            game.key,
+            "unsolvable",
+            f"the annotated plan does not win and a search of {SEARCH_LIMIT:,} situations finds no other",
+        )
+    return walk, "search"
+
+
+def _annotations(trial: Trial) -> dict[str, int]:
+    """How many crowd annotations a trial has, and how many align with its plan."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    trial: Trial
+    expand: Expand
+
+
+def _work(job: _Job) -> Built | Rejected:
+    trial = job.trial
+    try:
+        return build_trial(trial, expand=job.expand)
+    except TrialError as error:
+        return Rejected(trial.key, error.problem, error.reason, str(trial.path))
+    except Exception as error:  # noqa: BLE001  # one odd trial must not cost the others; the report names it
+        return Rejected(trial.key, "fault", f"{type(error).__name__}: {error}", str(trial.path))
+
+
+def _lost(job: _Job) -> Rejected:
+    return Rejected(job.trial.key, "worker_died", "the worker process died, perhaps out of memory", str(job.trial.path))
