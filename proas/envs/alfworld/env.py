@@ -1,0 +1,123 @@
+"""ALFWorld as an environment: episodes with a step limit and rewards, over the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proas.envs.alfworld.data import Trial
+from proas.envs.alfworld.engine import AlfWorldEngine
+from proas.envs.alfworld.game import Game
+from proas.envs.alfworld.goal import AlfWorldGoal
+from proas.envs.alfworld.load import load_game
+from proas.envs.base import Info, RewardSettings, StepResult, check_step_limit
+from proas.errors import EnvironmentFailure, UsageError
+
+__all__ = ["DEFAULT_STEP_LIMIT", "AlfWorldEnv"]
+
+DEFAULT_STEP_LIMIT = 50
+"""Steps an agent has; the usual setting of the benchmark."""
+
+_TASK_INTRO = "Your task is to: "
+
+
+class AlfWorldEnv:
+    """One ALFWorld episode at a time; implements ``proas.envs.base.Environment``.
+
+    Args:
+        tasks: Where ``reset`` looks a task key up: trials or games by key. Empty where games are passed to ``reset``.
+        step_limit: Steps after which an unsolved episode is cut.
+        rewards: What steps pay.
+
+    Raises:
+        UsageError: The step limit is not positive.
+    """
+
+    name = "alfworld"
+
+    def __init__(
+        self,
+        tasks: Mapping[str, Trial | Game] | None = None,
+        *,
+        step_limit: int = DEFAULT_STEP_LIMIT,
+        rewards: RewardSettings = RewardSettings(),
+    ) -> None:
+        self.step_limit = check_step_limit(step_limit)
+        self.rewards = rewards
+        self._tasks = dict(tasks or {})
+        self._engine: AlfWorldEngine | None = None
+        self._steps = 0
+        self._done = False
+
+    @property
+    def engine(self) -> AlfWorldEngine:
+        """The engine of the current episode. Raises ``EnvironmentFailure`` before the first reset."""
+        if self._engine is None:
+            raise EnvironmentFailure("no episode has been started", hint="call reset first")
+        return self._engine
+
+    @property
+    def game(self) -> Game:
+        """The game of the current episode."""
+        return self.engine.game
+
+    @property
+    def goal(self) -> AlfWorldGoal:
+        """What wins the current episode."""
+        return self.game.goal
+
+    @property
+    def goal_text(self) -> str:
+        """The goal in words, without "Your task is to"."""
+        return self.game.task.removeprefix(_TASK_INTRO)
+
+    def reset(self, task: str | Game, seed: int | None = None) -> tuple[str, Info]:
+        """Start an episode. ALFWorld is deterministic, so ``seed`` changes nothing.
+
+        Args:
+            task: Task key, or the game itself.
+            seed: Ignored.
+
+        Raises:
+            UsageError: No task of that key is known.
+            TrialError: The trial of that key cannot be played.
+        """
+        game = task if isinstance(task, Game) else self._look_up(task)
+        self._engine = AlfWorldEngine(game)
+        self._steps = 0
+        observation = self._engine.reset()
+        self._done = self._engine.won
+        return observation, self._info(valid=True)
+
+    def step(self, action: str) -> StepResult:
+        """Carry out one action.
+
+        Raises:
+            EnvironmentFailure: Before the first reset, or after the end of the episode.
+        """
+        engine = self.engine
+        if self._done:
+            raise EnvironmentFailure("the episode is over", hint="call reset to start another")
+        valid = engine.valid(action)
+        observation, won = engine.step(action)
+        self._steps += 1
+        reward = self.rewards.step + (0.0 if valid else self.rewards.invalid) + (self.rewards.success if won else 0.0)
+        info = self._info(valid=valid)
+        self._done = won or info.truncated
+        return StepResult(observation, reward, self._done, info)
+
+    def _look_up(self, key: str) -> Game:
+        found = self._tasks.get(key)
+        if found is None:
+            raise UsageError(f"no ALFWorld task {key!r} among the {len(self._tasks)} known", hint="see iter_trials")
+        return found if isinstance(found, Game) else load_game(found)
+
+    def _info(self, *, valid: bool) -> Info:
+        engine = self.engine
+        return Info(
+            admissible=tuple(engine.admissible()),
+            valid=valid,
+            won=engine.won,
+            truncated=self._steps >= self.step_limit and not engine.won,
+            steps=self._steps,
+            facts=engine.facts(),
+        )
