@@ -1,6 +1,6 @@
 """What all tests share: a real Neo4j server, the real data, and names that do not clash.
 
-The server is started when the first test asks for it and ended with the test run. Where a server is there already, it is
+The server is started when the first test asks for it and ended with the test run. Where one is there already, it is
 used instead: ``PROAS_TEST_NEO4J_URI`` names it, with ``PROAS_TEST_NEO4J_USERNAME``, ``PROAS_TEST_NEO4J_PASSWORD`` or
 ``PROAS_TEST_NEO4J_PASSWORD_FILE``, and ``PROAS_TEST_NEO4J_DATABASE``. ``PROAS_TEST_RELEASE`` selects another release.
 """
