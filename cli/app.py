@@ -29,6 +29,7 @@ app = typer.Typer(
     "started.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(db.app, name="db")

@@ -99,5 +99,5 @@ def with_database(command: Callable[..., None]) -> Callable[..., None]:
 
     expanded.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
     expanded.__annotations__ = {p.name: p.annotation for p in [*kept, *added]}
-    del expanded.__wrapped__  # type: ignore[attr-defined]  # Typer would read the signature of the original
+    del expanded.__wrapped__  # Typer would read the signature of the original
     return expanded

@@ -1,0 +1,7 @@
+"""x."""
+
+from __future__ import annotations
+
+
+def demo() -> None:
+    """Draft."""

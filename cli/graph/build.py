@@ -1,0 +1,148 @@
+"""``proas graph build``: seed a reference graph from a source."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from proas.cli.console import Output, columns, facts_table, plain
+from proas.cli.options import DatabaseOptions, Json, Strict, with_database
+
+if TYPE_CHECKING:
+    from proas.graph_builders import BuildReport, Built, Rejected
+
+__all__ = ["Expansion", "Source", "build"]
+
+_SHOWN = 8
+
+
+class Source(StrEnum):
+    """What a graph can be built from."""
+
+    ALFWORLD = "alfworld"
+
+
+class Expansion(StrEnum):
+    """Which solutions enter the graph."""
+
+    PLAN = "plan"
+    OPTIMAL = "optimal"
+
+
+@with_database
+def build(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="Folder with the games, searched in depth; ALFWORLD_DATA if not given.", metavar="PATH"
+        ),
+    ] = None,
+    source: Annotated[Source, typer.Option("--source", help="What the data is.")] = Source.ALFWORLD,
+    graph: Annotated[
+        str, typer.Option("--graph", "-g", help="Graph to build into; made if it is new.", metavar="NAME")
+    ] = "alfworld",
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Consider at most this many trials, in order of their names.")
+    ] = None,
+    expand: Annotated[
+        Expansion,
+        typer.Option("--expand", help="Store the annotated solution (plan), or every shortest one too (optimal)."),
+    ] = Expansion.PLAN,
+    workers: Annotated[int, typer.Option("--workers", min=0, help="Worker processes; 0 takes one a core.")] = 1,
+    strict: Strict = False,
+    json: Json = False,
+    *,
+    database: DatabaseOptions,
+) -> None:
+    """Build reference graphs from games and their annotated plans.
+
+    Each plan is carried out in the environment, and only plans that win enter. Trials without a game, unsolvable or
+    malformed are counted and named, never fatal. A rerun goes on where an earlier one ended.
+    """
+    from proas.cli.database import prepare
+    from proas.cli.rejects import end
+    from proas.graph.store import ReferenceGraph
+    from proas.graph_builders import BuildOptions, build_graph, builder, expansion
+
+    output = Output(json_wanted=json)
+    chosen = builder(source.value)
+    options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)
+    connection = prepare(database, output)
+    store = ReferenceGraph.create(connection, graph)
+    with _Bar(output, f"Building {graph}") as bar:
+        report = build_graph(source.value, chosen, store, data=data, options=options, progress=bar)
+    output.result(report.as_json(), _table(report))
+    _show_rejects(report, output)
+    end([rejected.as_reject() for rejected in report.rejects], strict=strict)
+    if not report.tasks and not report.skipped:
+        raise typer.Exit(1)
+
+
+class _Bar:
+    """Draws a build: the bar follows what is stored, the text what was answered."""
+
+    def __init__(self, output: Output, title: str) -> None:
+        self._stack = ExitStack()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=output.err,
+            transient=True,
+            disable=not output.err.is_terminal,
+        )
+        self._task = self._bar.add_task(title, total=None, rate="")
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self._bar)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._stack.close()
+
+    def begin(self, total: int) -> None:
+        """The source holds ``total`` trials."""
+        self._bar.update(self._task, total=total)
+
+    def answered(self, answer: Built | Rejected) -> None:
+        """One more trial is done with."""
+        task = self._bar.tasks[0]
+        rate = f"{task.speed:.0f}/s" if task.speed else ""
+        self._bar.update(self._task, advance=1, rate=rate)
+
+    def stored(self, tasks: int) -> None:
+        """So many more tasks are in the database."""
+
+
+def _table(report: BuildReport) -> Table:
+    facts: dict[str, object] = {"trials considered": report.considered, "tasks built": report.tasks}
+    facts |= {f"  from {name}": count for name, count in sorted(report.built.items())}
+    facts |= {"already there": report.skipped, "without a graph": sum(report.rejected.values())}
+    facts |= {f"  {name.replace('_', ' ')}": count for name, count in sorted(report.rejected.items())}
+    facts |= {"states": report.states, "transitions": sum(report.transitions.values())}
+    facts |= {f"  from {name} ": count for name, count in sorted(report.transitions.items())}
+    if report.carry_over_share is not None:
+        facts["plans carried over as they are"] = f"{report.carry_over_share:.1%}"
+    facts["time"] = f"{report.seconds:.1f} s, {report.rate:.0f} trials/s"
+    return facts_table(facts, title=f"Built {report.graph} from {report.source}")
+
+
+def _show_rejects(report: BuildReport, output: Output) -> None:
+    if not report.rejects:
+        return
+    table = columns("trial", "problem", "reason")
+    for rejected in report.rejects[:_SHOWN]:
+        table.add_row(plain(rejected.task), plain(rejected.problem.replace("_", " ")), plain(rejected.reason))
+    output.warn(f"{len(report.rejects):,} of {report.considered:,} trials have no graph")
+    output.note(table)
+    more = len(report.rejects) - _SHOWN
+    if more > 0:
+        output.note(f"... and {more:,} more; --json lists them all")

@@ -1,0 +1,103 @@
+"""``proas graph create | promote | drop``: a graph's life, and that of the layers over it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from proas.cli.console import Output, facts_table
+from proas.cli.options import DatabaseOptions, Json, with_database
+from proas.errors import UsageError
+
+__all__ = ["create", "drop", "promote"]
+
+
+@with_database
+def create(
+    name: Annotated[str, typer.Argument(help="Name of the new graph.", metavar="NAME")],
+    database: DatabaseOptions,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base", help="Make it a layer over this graph: reads see both, writes stay here.", metavar="NAME"
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make an empty graph, or a run's own layer over another; a graph that is there stays as it is."""
+    from proas.cli.database import existing_graph, prepare
+    from proas.graph.store import ReferenceGraph
+
+    output = Output(json_wanted=json)
+    connection = prepare(database, output)
+    if base is not None:
+        existing_graph(connection, base)
+    info = ReferenceGraph.create(connection, name, base=base).info()
+    facts = {"graph": info.name, "version": info.version, "created": info.created}
+    if info.base:
+        facts |= {"base": f"{info.base} at version {info.base_version}"}
+    output.result(asdict(info), facts_table(facts))
+
+
+@with_database
+def promote(
+    layer: Annotated[str, typer.Argument(help="The layer to merge.", metavar="LAYER")],
+    database: DatabaseOptions,
+    run: Annotated[str, typer.Option("--run", help="Name of the run, kept with the new version.", metavar="NAME")] = "",
+    json: Json = False,
+) -> None:
+    """Merge a layer into its base, in one transaction; the layer stays, and doing it again changes nothing."""
+    from proas.cli.database import connect, existing_graph
+
+    output = Output(json_wanted=json)
+    store = existing_graph(connect(database, output), layer)
+    with output.waiting(f"Merging {layer}"):
+        report = store.promote(run=run)
+    document: dict[str, Any] = asdict(report)
+    facts = {
+        "base": f"{report.base}, version {report.version_before} -> {report.version}",
+        "new tasks": report.added_tasks,
+        "new states": report.added_states,
+        "new transitions": report.added_transitions,
+        "successes carried over": report.successes,
+    }
+    output.result(document, facts_table(facts, title=f"Merged {layer} into {report.base}"))
+    for reject in report.rejected:
+        output.warn(f"{reject.id}: {reject.reason}")
+
+
+@with_database
+def drop(
+    name: Annotated[str, typer.Argument(help="The graph to remove.", metavar="NAME")],
+    database: DatabaseOptions,
+    force: Annotated[bool, typer.Option("--force", help="Remove the layers over it as well.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove a graph with all its tasks, states and transitions. Asks first when a person is there to answer."""
+    import sys
+
+    from proas.cli.database import connect, existing_graph
+
+    output = Output(json_wanted=json)
+    store = existing_graph(connect(database, output), name)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError(f"dropping {name!r} cannot be undone, and nobody is there to confirm", hint="add --yes")
+        stats = store.stats()
+        question = f"Remove graph {name}: {stats.tasks:,} tasks, {stats.states:,} states. This cannot be undone. Go on?"
+        if not typer.confirm(question, err=True):
+            raise typer.Abort
+    removed = 0
+    with output.progress(f"Removing {name}") as advance:
+
+        def count(nodes: int) -> None:
+            nonlocal removed
+            removed += nodes
+            advance(removed, None)
+
+        report = store.drop(force=force, progress=count)
+    facts = {"graphs": ", ".join(report.graphs), "nodes": report.nodes, "relationships": report.relationships}
+    output.result(asdict(report), facts_table(facts, title="Removed"))

@@ -1,0 +1,144 @@
+"""``proas graph list | stats | show | verify | diff``: looking at reference graphs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from proas.cli.console import Output, columns, facts_table, plain
+from proas.cli.options import DatabaseOptions, GraphName, Json, VersionOption, with_database
+
+__all__ = ["diff", "list_graphs", "show", "stats", "verify"]
+
+
+@with_database
+def list_graphs(database: DatabaseOptions, json: Json = False) -> None:
+    """List the graphs of the database."""
+    from proas.cli.database import connect
+    from proas.graph.store import list_graphs as graphs_of
+
+    output = Output(json_wanted=json)
+    connection = connect(database, output)
+    graphs = graphs_of(connection)
+    table = columns("graph", "version", "base", "layers", "created", right=("version",))
+    for info in graphs:
+        base = f"{info.base} @ {info.base_version}" if info.base else ""
+        state = "  (being dropped)" if info.dropping else ""
+        table.add_row(
+            plain(info.name + state), str(info.version), plain(base), plain(", ".join(info.layers)), info.created[:19]
+        )
+    document = {"database": connection.database, "graphs": [asdict(info) for info in graphs]}
+    output.result(document, table if graphs else "No graph yet; make one with `proas graph build`.")
+
+
+@with_database
+def stats(graph: GraphName, database: DatabaseOptions, version: VersionOption = None, json: Json = False) -> None:
+    """Count tasks, subgoals, states and transitions, and say where they come from."""
+    from proas.cli.database import connect, existing_graph
+
+    output = Output(json_wanted=json)
+    found = existing_graph(connect(database, output), graph).stats(version=version)
+    facts: dict[str, object] = {"version": found.version}
+    if found.base:
+        facts["base"] = found.base
+    facts |= {"tasks": found.tasks, "subgoals": found.subgoals, "states": found.states}
+    facts |= {"transitions": found.transitions, "successes joined": found.successes}
+    if found.base:
+        facts |= {"own states": found.own_states, "own transitions": found.own_transitions}
+    sources = columns("source", "states", "transitions", right=("states", "transitions"))
+    for name in sorted(found.states_by_source.keys() | found.transitions_by_source.keys()):
+        states, transitions = found.states_by_source.get(name, 0), found.transitions_by_source.get(name, 0)
+        sources.add_row(plain(name), f"{states:,}", f"{transitions:,}")
+    versions = columns("version", "run", "new states", "new transitions", "at", right=("version",))
+    for made in found.versions[-10:]:
+        versions.add_row(
+            str(made.k), plain(made.run), f"{made.added_states:,}", f"{made.added_transitions:,}", made.at[:19]
+        )
+    document: dict[str, Any] = asdict(found)
+    document["by_source"] = {
+        "states": dict(found.states_by_source),
+        "transitions": dict(found.transitions_by_source),
+    }
+    output.result(document, facts_table(facts, title=found.graph), sources, versions if found.versions else "")
+
+
+@with_database
+def show(
+    task: Annotated[str, typer.Argument(help="Key of the task, or its unique beginning.", metavar="TASK")],
+    graph: GraphName,
+    database: DatabaseOptions,
+    version: VersionOption = None,
+    states: Annotated[int, typer.Option("--states", min=0, help="How many states to list for each subgoal.")] = 3,
+    json: Json = False,
+) -> None:
+    """Show a task's subgoals as a ladder, with the states and transitions of each."""
+    from proas.cli.database import connect, existing_graph
+    from proas.cli.graph.task_names import find_task
+    from proas.cli.graph.task_view import as_document, as_ladder
+
+    output = Output(json_wanted=json)
+    store = existing_graph(connect(database, output), graph)
+    found = store.read(find_task(store, task, version), version=version)
+    output.result({"graph": graph, **as_document(found)}, *as_ladder(found, listed=states))
+
+
+@with_database
+def verify(graph: GraphName, database: DatabaseOptions, json: Json = False) -> None:
+    """Check every invariant of a graph on the database; ends with code 1 when one is broken."""
+    from proas.cli.database import connect, existing_graph
+
+    output = Output(json_wanted=json)
+    store = existing_graph(connect(database, output), graph)
+    with output.waiting(f"Checking {graph}"):
+        report = store.verify()
+    broken = {violation.rule: violation for violation in report.violations}
+    table = columns("rule", "holds", "broken", "where", right=("broken",))
+    for rule in report.rules:
+        violation = broken.get(rule)
+        if violation is None:
+            table.add_row(plain(rule), Text("yes", "green"), "", "")
+        else:
+            where = plain(violation.meaning + "\n" + "\n".join(violation.samples))
+            table.add_row(plain(rule), Text("no", "bold red"), f"{violation.count:,}", where)
+    verdict = Text("sound", "bold green") if report.ok else Text("not sound", "bold red")
+    facts = {
+        "graph": Text.assemble(f"{report.graph} at version {report.version}: ", verdict),
+        "checked": f"{report.tasks:,} tasks, {report.states:,} states, {report.transitions:,} transitions "
+        f"in {report.seconds:.1f} s",
+    }
+    output.result({**asdict(report), "ok": report.ok}, facts_table(facts), table)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+@with_database
+def diff(
+    graph: GraphName,
+    from_version: Annotated[int, typer.Option("--from", min=0, help="The older version.", metavar="K")],
+    to_version: Annotated[int, typer.Option("--to", min=0, help="The newer version.", metavar="L")],
+    database: DatabaseOptions,
+    json: Json = False,
+) -> None:
+    """Show what a graph gained between two versions, by task and subgoal."""
+    from proas.cli.database import connect, existing_graph
+
+    output = Output(json_wanted=json)
+    found = existing_graph(connect(database, output), graph).diff(from_version, to_version)
+    facts = {
+        "new tasks": found.added_tasks,
+        "new states": found.added_states,
+        "new transitions": found.added_transitions,
+        "versions between": ", ".join(f"{v.k}{f' ({v.run})' if v.run else ''}" for v in found.versions) or "none",
+    }
+    table = columns("task", "subgoal", "new states", "new transitions", right=("new states", "new transitions"))
+    last = ""
+    for growth in found.tasks:
+        name = growth.task if growth.task != last else ""
+        last = growth.task
+        subgoal = f"{growth.index} {growth.description}"
+        table.add_row(plain(name), plain(subgoal), str(growth.added_states), str(growth.added_transitions))
+    title = f"{graph}: version {from_version} to {to_version}"
+    output.result(asdict(found), facts_table(facts, title=title), table if found.tasks else "")
