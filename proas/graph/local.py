@@ -21,7 +21,7 @@ def local_settings(*, start: bool) -> tuple[str, str, SecretStr, str]:
     from proas.localdb import LocalServer
 
     server = LocalServer()
-    found = server.up() if start else server.running()
+    found = server.up() if start else server.status().info
     if found is None:
         raise GraphUnavailable(
             "no Neo4j server is named and the local one does not run", hint="run `proas db up`, or set NEO4J_URI"
