@@ -11,9 +11,10 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
 
 from proas.errors import DataError
 from proas.rollouts import Reject, Rollout, RolloutBatch
@@ -83,13 +84,44 @@ def write_rollouts(path: Path, rollouts: Iterable[Rollout]) -> int:
     Raises:
         DataError: The file cannot be written.
     """
-    return _write_lines(path, (r.model_dump_json(exclude_none=True) for r in rollouts))
+    return _write_lines(path, map(_line, rollouts))
 
 
 def write_rejects(path: Path, rejects: Iterable[Reject]) -> int:
     """Write rejects as JSONL, one object a line with the fields of :class:`~proas.rollouts.Reject`."""
     rows = ({name: getattr(r, name) for name in r.__slots__} for r in rejects)
     return _write_lines(path, (json.dumps(row, ensure_ascii=False) for row in rows))
+
+
+def _line(rollout: Rollout) -> str:
+    """One rollout as JSON: our own fields without those that are not known, foreign ones as they came."""
+    foreign = list(_foreign(rollout))
+    if not foreign:
+        return rollout.model_dump_json(exclude_none=True)
+    row = rollout.model_dump(mode="json", exclude_none=True)
+    for place, fields in foreign:
+        target: Any = row
+        for part in place:
+            target = target[part]
+        target.update(fields)
+    return to_json(row).decode()
+
+
+def _foreign(record: BaseModel, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Fields that are not ours, with the place of the record that has them."""
+    if record.model_extra:
+        yield place, record.model_extra
+    for name in _NESTED.intersection(record.__dict__):
+        value = record.__dict__[name]
+        if isinstance(value, BaseModel):
+            yield from _foreign(value, (*place, name))
+        elif isinstance(value, tuple):
+            for number, item in enumerate(value):
+                yield from _foreign(item, (*place, name, number))
+
+
+_NESTED = frozenset({"start", "steps", "state", "label"})
+"""Fields of a rollout and its parts that are records themselves."""
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> int:

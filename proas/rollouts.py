@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -158,6 +158,13 @@ class Rollout(_Record):
                 msg = f"{where}.key is not the key of its facts under env {self.env!r} and task {self.task!r}"
                 raise ValueError(msg)
         return self
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields replaced, unchecked; keys that were derived from the old ones are not kept."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in ("state_keys", "transition_keys"):
+            copied.__dict__.pop(name, None)
+        return copied
 
     @property
     def baseline_group(self) -> str:

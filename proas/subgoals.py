@@ -94,15 +94,19 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], tuple[tuple[str, str], ...
     for found in _VARIABLE.finditer(pattern):
         name, kind = found.groups()
         group = f"v{len(groups)}"
-        parts.append(re.escape(pattern[end : found.start()]))
+        parts.append(_literal(pattern, pattern[end : found.start()]))
         parts.append(rf"(?P<{group}>{'.+' if kind == '*' else re.escape(kind) + r'(?: [0-9]+)?'})")
         groups.append((group, name))
         end = found.end()
-    rest = pattern[end:]
-    if "{" in rest or "}" in rest:
+    parts.append(_literal(pattern, pattern[end:]))
+    return re.compile("".join(parts)), tuple(groups)
+
+
+def _literal(pattern: str, piece: str) -> str:
+    if "{" in piece or "}" in piece:
         msg = f"malformed fact pattern {pattern!r}: write variables as {{name:kind}}"
         raise ValueError(msg)
-    return re.compile("".join(parts) + re.escape(rest)), tuple(groups)
+    return re.escape(piece)
 
 
 def _matches(pattern: str, facts: Collection[str], bound: Mapping[str, str]) -> Iterator[dict[str, str]]:

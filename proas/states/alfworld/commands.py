@@ -13,7 +13,7 @@ from functools import lru_cache
 
 __all__ = ["NAME", "Command", "canonical_words", "is_thought", "parse_command", "spoken_command"]
 
-NAME = r"[a-z][a-z_'-]* \d+"
+NAME = r"[a-z][a-z_'-]* [0-9]+"
 """A thing in the game's text: its kind and its number, ``drawer 3``."""
 
 _VERBS = (
