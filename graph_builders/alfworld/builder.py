@@ -19,7 +19,7 @@ from proas.envs.alfworld.load import load_game
 from proas.envs.alfworld.planner import all_shortest, find_plan
 from proas.envs.alfworld.plans import HighStep, high_steps
 from proas.envs.alfworld.plans import carry_out as carry_out_plan
-from proas.graph.records import Task, TaskGraph
+from proas.graph.records import Task
 from proas.graph_builders.alfworld.assembly import assemble
 from proas.graph_builders.alfworld.rungs import ladder_of
 from proas.graph_builders.alfworld.solutions import Move, Walk, carry_out, moves_of, simple_path
@@ -59,12 +59,10 @@ def build_trial(trial: Trial, *, expand: Expand = "plan") -> Built:
         TrialError: It cannot be played, or no solution was found.
     """
     game = load_game(trial)
-    steps = high_steps(trial) if trial.traj_data is not None else ()
+    steps, tallies = _annotated(trial)
     walk, source = _solution(game, steps)
     path = simple_path(walk.moves)
     ladder = ladder_of(game, steps, path)
-    tallies = _annotations(trial)
-    tallies["plans"] = int(bool(steps))
     expansion: Sequence[Move] = ()
     if expand == "optimal" and (shortest := all_shortest(game, limit=SEARCH_LIMIT)) is not None:
         expansion = tuple(moves_of(game, shortest))
@@ -106,9 +104,25 @@ def _solution(game: Game, steps: Sequence[HighStep]) -> tuple[Walk, str]:
     return walk, "search"
 
 
-def _annotations(trial: Trial) -> dict[str, int]:
-    """How many crowd annotations a trial has, and how many align with its plan."""
-    return {}
+def _annotated(trial: Trial) -> tuple[tuple[HighStep, ...], dict[str, int]]:
+    """The annotated plan of a trial, empty where it has none, and the counts that the report sums up.
+
+    An annotation aligns when it describes each step of the plan but the closing no-op; others are left out.
+
+    Raises:
+        TrialError: ``traj_data.json`` is malformed.
+    """
+    if trial.traj_data is None:
+        return (), {"plans": 0, "annotations": 0, "annotations_aligned": 0}
+    document = read_traj_data(trial)
+    crowd = document.get("turk_annotations")
+    given = crowd.get("anns") if isinstance(crowd, dict) else None
+    steps = high_steps(trial) if "plan" in document else ()
+    return steps, {
+        "plans": int(bool(steps)),
+        "annotations": len(given) if isinstance(given, list) else 0,
+        "annotations_aligned": len(steps[0].phrases) if steps else 0,
+    }
 
 
 @dataclass(frozen=True, slots=True)
