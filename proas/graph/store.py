@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
-
+from proas.graph.building import Progress, add_task_graphs
+from proas.graph.client import Client
 from proas.graph.connect import Connection
+from proas.graph.labelling import OnFailure, label_batch
+from proas.graph.layers import all_graphs, create_graph, drop_graph, graph_info
+from proas.graph.migrations import require_schema
 from proas.graph.names import check_graph_name
 from proas.graph.records import Task, TaskGraph
 from proas.graph.reports import (
@@ -25,12 +28,6 @@ from proas.subgoals import Ladder, generic_ladder
 
 __all__ = ["OnFailure", "Progress", "ReferenceGraph", "list_graphs"]
 
-OnFailure = Literal["raise", "passthrough"]
-"""What labelling does when the graph cannot be asked: fail, or hand the batch on unlabelled and say so."""
-
-Progress = Callable[[int], None]
-"""Called with the number of items (task graphs, or rows) finished since the last call."""
-
 
 def ladder_from_goal(rollout: Rollout) -> Ladder:
     """The ladder of a task of which only the goal is known: under way, and done."""
@@ -43,7 +40,7 @@ def list_graphs(connection: Connection) -> tuple[GraphInfo, ...]:
     Raises:
         GraphError: The database could not be asked.
     """
-    raise NotImplementedError
+    return all_graphs(Client(connection))
 
 
 class ReferenceGraph:
@@ -63,6 +60,7 @@ class ReferenceGraph:
     def __init__(self, connection: Connection, name: str) -> None:
         self.connection = connection
         self.name = check_graph_name(name)
+        self._client = Client(connection)
 
     def __repr__(self) -> str:
         return f"ReferenceGraph({self.name!r} at {self.connection.uri})"
@@ -83,15 +81,19 @@ class ReferenceGraph:
             GraphConflict: A graph of that name exists with another base, or is being dropped.
             GraphVersionError: The schema is not migrated.
         """
-        raise NotImplementedError
+        graph = cls(connection, name)
+        base = None if base is None else check_graph_name(base)
+        require_schema(graph._client)
+        create_graph(graph._client, name, base)
+        return graph
 
     def exists(self) -> bool:
         """Whether the database holds this graph."""
-        raise NotImplementedError
+        return any(True for _ in self._client.rows("list_graphs", graph=self.name))
 
     def info(self) -> GraphInfo:
         """Name, version, base and layers. Raises :class:`GraphNotFound`."""
-        raise NotImplementedError
+        return graph_info(self._client, self.name)
 
     # Writing
 
@@ -113,7 +115,8 @@ class ReferenceGraph:
             GraphCapacityError: Even one task's piece does not fit the server's transaction memory.
             GraphVersionError: The schema is not migrated.
         """
-        raise NotImplementedError
+        require_schema(self._client)
+        return add_task_graphs(self._client, self.name, task_graphs, batch_rows=batch_rows, progress=progress)
 
     def evolve(
         self,
@@ -179,7 +182,7 @@ class ReferenceGraph:
             GraphNotFound: No such graph.
             GraphConflict: It has layers and ``force`` is not set.
         """
-        raise NotImplementedError
+        return drop_graph(self._client, self.name, force=force, progress=progress)
 
     # Reading. Every call reads as of a version; None means the current one. A layer reads the union with its base.
 
@@ -202,7 +205,7 @@ class ReferenceGraph:
             GraphNotFound: No such graph, or no such version.
             GraphUnavailable: No server answers within the deadline.
         """
-        raise NotImplementedError
+        return label_batch(self._client, self.name, batch, version=version, on_failure=on_failure)
 
     def tasks(self, *, version: int | None = None) -> Iterator[Task]:
         """All tasks in order of their keys, streamed."""

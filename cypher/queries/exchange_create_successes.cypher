@@ -1,0 +1,7 @@
+// Create the successes of an imported graph, so that a rollout that was joined before is not joined again.
+// Takes: graph, rows (list of maps: key, task, rollout, run, transitions, since).
+UNWIND $rows AS row
+CREATE (:Success {
+  graph: $graph, key: row.key, task: row.task, rollout: row.rollout, run: row.run, transitions: row.transitions,
+  since: row.since
+})

@@ -1,0 +1,43 @@
+// Label a batch of rollouts with Re, PA and D as of a version: the one round trip of an iteration.
+//
+// A task's transitions are collected once, and its steps are looked up in that list; the steps of a rollout are numbers
+// of the task's distinct transitions, so that each key travels and is compared once. A state is named by the step at
+// which its rollout first visited it (0 for the start), so that the state after step t is new exactly when its name is
+// t + 1. D counts the steps from t on that are no progress: between two such steps it is constant.
+//
+// Takes: graph; version (or null for the current one); tasks, a list of maps
+//   {key, transitions: [transition keys], rollouts: [{steps: [index into transitions], states: [first visits, T + 1]}]}.
+// Returns one row: current (version of the graph, null when there is no such graph), dropping (truth value), k (the
+//   version read), labels: for each task, for each rollout, null when the task is unknown, else [Re, PA, D] as lists.
+OPTIONAL MATCH (g:ARG {name: $graph})
+WITH g, coalesce($version, g.version) AS k
+CALL (g, k) {
+  UNWIND range(0, size($tasks) - 1) AS place
+  WITH place, $tasks[place] AS task
+  WITH place, task,
+       COLLECT {
+         MATCH ()-[e:TRANSITION {graph: $graph, task: task.key}]->() WHERE e.since <= k RETURN e.key
+       } + COLLECT {
+         MATCH ()-[e:TRANSITION {graph: g.base, task: task.key}]->() WHERE e.since <= g.base_version RETURN e.key
+       } AS edges
+  WITH place, task.rollouts AS rollouts, size(edges) > 0 AS covered,
+       [i IN range(0, size(task.transitions) - 1) WHERE task.transitions[i] IN edges] AS known
+  WITH place, COLLECT {
+         UNWIND range(0, size(rollouts) - 1) AS i
+         WITH rollouts[i] AS rollout
+         WITH rollout, [step IN rollout.steps | step IN known] AS re
+         WITH re, [t IN range(0, size(re) - 1) | re[t] AND rollout.states[t + 1] = t + 1] AS pa
+         WITH re, pa, [t IN range(0, size(pa) - 1) WHERE NOT pa[t]] AS missed
+         RETURN CASE WHEN covered THEN [re, pa, COLLECT {
+           UNWIND range(0, size(missed)) AS j
+           UNWIND range(
+             CASE j WHEN 0 THEN 0 ELSE missed[j - 1] + 1 END,
+             CASE j WHEN size(missed) THEN size(pa) - 1 ELSE missed[j] END
+           ) AS t
+           RETURN size(missed) - j
+         }] END
+       } AS labels
+  ORDER BY place
+  RETURN collect(labels) AS labels
+}
+RETURN g.version AS current, coalesce(g.dropping, false) AS dropping, k, labels

@@ -1,0 +1,104 @@
+"""Labels: a batch of rollouts to one statement's parameters, and its answer back onto the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+from proas.errors import GraphCapacityError, GraphNotFound, GraphUnavailable
+from proas.graph.client import Client
+from proas.keys import transition_key
+from proas.rollouts import Label, Rollout, RolloutBatch, Step
+
+__all__ = ["OnFailure", "label_batch"]
+
+OnFailure = Literal["raise", "passthrough"]
+"""What labelling does when the graph cannot be asked: fail, or hand the batch on unlabelled and say so."""
+
+
+def label_batch(
+    client: Client, name: str, batch: RolloutBatch, *, version: int | None, on_failure: OnFailure
+) -> RolloutBatch:
+    """See :meth:`proas.graph.store.ReferenceGraph.label`."""
+    groups = _by_task(batch)
+    try:
+        k, verdicts = _ask(client, name, list(groups.values()), version)
+    except GraphUnavailable:
+        if on_failure == "raise":
+            raise
+        unlabelled = tuple(_unlabelled(r, name, None) for r in batch)
+        return RolloutBatch(unlabelled, batch.rejects)
+    labelled: dict[str, Rollout] = {}
+    for rollouts, answers in zip(groups.values(), verdicts, strict=True):
+        for rollout, answer in zip(rollouts, answers, strict=True):
+            labelled[rollout.id] = (
+                _unlabelled(rollout, name, k) if answer is None else _labelled(rollout, name, k, answer)
+            )
+    return RolloutBatch(tuple(labelled.get(r.id) or _unlabelled(r, name, k) for r in batch), batch.rejects)
+
+
+def _by_task(batch: RolloutBatch) -> dict[str, list[Rollout]]:
+    """Rollouts with states by task; the others cannot be looked up."""
+    groups: dict[str, list[Rollout]] = {}
+    for rollout in batch:
+        if rollout.has_states:
+            groups.setdefault(rollout.task, []).append(rollout)
+    return groups
+
+
+def _ask(
+    client: Client, name: str, groups: Sequence[Sequence[Rollout]], version: int | None
+) -> tuple[int, list[list[Any]]]:
+    """One round trip; only a batch beyond the server's transaction memory takes more, all as of one version."""
+    try:
+        row = client.rows("label_batch", graph=name, version=version, tasks=[_task(group) for group in groups])[0]
+    except GraphCapacityError:
+        if len(groups) < 2:
+            raise
+        middle = len(groups) // 2
+        k, first = _ask(client, name, groups[:middle], version)
+        _, second = _ask(client, name, groups[middle:], k)
+        return k, first + second
+    if row["current"] is None or row["dropping"]:
+        raise GraphNotFound(f"there is no graph {name!r}", hint="`proas graph list` shows them")
+    k = row["k"]
+    if not 0 <= k <= row["current"]:
+        raise GraphNotFound(f"graph {name!r} has no version {k}", hint=f"its versions are 0 to {row['current']}")
+    return k, row["labels"]
+
+
+def _task(rollouts: Sequence[Rollout]) -> dict[str, Any]:
+    """Parameters of one task: each distinct transition once, rollouts as numbers."""
+    number: dict[tuple[str, str | None, str], int] = {}
+    encoded = []
+    for rollout in rollouts:
+        states = rollout.state_keys
+        actions = [step.canonical for step in rollout.steps]
+        steps = [number.setdefault(taken, len(number)) for taken in zip(states, actions, states[1:], strict=False)]
+        first: dict[str, int] = {}
+        visits = [first.setdefault(state, t) for t, state in enumerate(states)]
+        encoded.append({"steps": steps, "states": visits})
+    keys = [transition_key(source, action or "", target) for source, action, target in number]
+    return {"key": rollouts[0].task, "transitions": keys, "rollouts": encoded}
+
+
+def _labelled(rollout: Rollout, name: str, k: int, answer: Sequence[Sequence[Any]]) -> Rollout:
+    labels = map(_label, *answer)
+    steps = tuple(map(_with_label, rollout.steps, labels))
+    return rollout.model_copy(update={"steps": steps, "covered": True, "graph": name, "version": k})
+
+
+def _unlabelled(rollout: Rollout, name: str, k: int | None) -> Rollout:
+    """A rollout whose advantages pass through; labels of an earlier graph do not survive."""
+    steps = tuple(step if step.label is None else _with_label(step, None) for step in rollout.steps)
+    return rollout.model_copy(update={"steps": steps, "covered": False, "graph": name, "version": k})
+
+
+def _with_label(step: Step, label: Label | None) -> Step:
+    return step.model_copy(update={"label": label})
+
+
+@lru_cache(maxsize=4096)
+def _label(reasonable: bool, progress: bool, drift: int) -> Label:  # noqa: FBT001  # columns of the answer
+    return Label(reasonable=reasonable, progress=progress, drift=drift)
