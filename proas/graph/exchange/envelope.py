@@ -10,10 +10,21 @@ from typing import Annotated, Literal, Protocol, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proas.errors import DataError, RecordError
-from proas.graph.exchange.tables import TABLES, Row, Seal, Table
+from proas.graph.exchange.tables import TABLES, Seal, Table
+from proas.graph.rows import Row
 from proas.keys import KEY_VERSION
 
-__all__ = ["FORMAT_VERSION", "Footer", "GraphReader", "GraphWriter", "Header", "Record", "check_footer", "parse_header"]
+__all__ = [
+    "FORMAT_VERSION",
+    "Footer",
+    "GraphReader",
+    "GraphWriter",
+    "Header",
+    "Placed",
+    "batches",
+    "check_footer",
+    "parse_header",
+]
 
 FORMAT_VERSION = 1
 """Raised whenever a file of the new form could not be read by older code."""
@@ -38,8 +49,8 @@ class Header(_Envelope):
         key_version: Form of the keys (``proas.keys.KEY_VERSION``).
         name: Name of the graph where it was exported.
         version: Its version; nothing in the file is newer.
-        base: Name of the graph that this one is a layer over; ``None`` for a plain graph.
-        base_version: Version of the base that the layer reads.
+        base: Name of the graph that this one is a layer over; empty for a plain graph.
+        base_version: Version of the base that the layer sees; -1 for a plain graph.
         counts: Rows of each table.
         constraints: The uniqueness constraints of the database that it came from, as ``label(properties)``.
     """
@@ -51,9 +62,9 @@ class Header(_Envelope):
     key_version: int = KEY_VERSION
     name: Annotated[Text, Field(min_length=1)]
     version: Whole
-    base: Text | None = None
-    base_version: Whole | None = None
-    counts: dict[str, Whole]
+    base: Text = ""
+    base_version: Annotated[int, Field(ge=-1, lt=2**63)] = -1
+    counts: dict[str, Whole] = Field(default_factory=dict)
     constraints: tuple[Text, ...] = ()
 
 
@@ -66,12 +77,12 @@ class Footer(_Envelope):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Placed:
     """One row with its place in a file.
 
     Attributes:
         table: The table that it belongs to.
-        row: The row.
+        row: The row itself.
         source: Name of the file.
         line: 1-based line, or row of a Parquet file.
     """
@@ -93,7 +104,7 @@ class GraphReader(Protocol):
     def header(self) -> Header:
         """The checked header."""
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[Placed]:
         """All rows, table by table in the order of ``TABLES``.
 
         Raises:
@@ -108,13 +119,25 @@ class GraphWriter(Protocol):
     def __enter__(self) -> Self:
         """Begin."""
 
-    def write(self, table: Table, rows: Sequence[Row]) -> None:
-        """Append rows; tables in the order of ``TABLES``, rows in the order of their table."""
+    def write(self, rows: Sequence[Row]) -> None:
+        """Append rows, in the order of ``TABLES`` and within it of their keys."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Finish, or leave nothing behind when the block failed."""
+
+
+def batches(records: Iterator[Placed], size: int = 1_000) -> Iterator[list[Placed]]:
+    """Runs of at most ``size`` rows of one table."""
+    batch: list[Placed] = []
+    for placed in records:
+        if batch and (len(batch) >= size or batch[0].table is not placed.table):
+            yield batch
+            batch = []
+        batch.append(placed)
+    if batch:
+        yield batch
 
 
 _EXPORT_AGAIN = "export the graph again"
@@ -142,7 +165,7 @@ def parse_header(text: str | bytes, source: str) -> Header:
     if set(header.counts) != {table.name for table in TABLES}:
         message = f"{source}: the header counts {sorted(header.counts)}, not {[t.name for t in TABLES]}"
         raise DataError(message, hint=_EXPORT_AGAIN)
-    if (header.base is None) != (header.base_version is None):
+    if (header.base == "") != (header.base_version == -1):
         raise DataError(f"{source}: base and base_version go together", hint=_EXPORT_AGAIN)
     return header
 

@@ -7,36 +7,41 @@ so truncation cannot pass unseen. A digest over all rows stands in the footer.
 from __future__ import annotations
 
 import gzip
-import io
 import json
+import shutil
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, BinaryIO, Self
 
 from pydantic import ValidationError
 
 from proas.errors import DataError, RecordError
-from proas.graph.exchange.envelope import Footer, GraphReader, GraphWriter, Header, Record, check_footer, parse_header
+from proas.graph.exchange.envelope import Footer, GraphReader, GraphWriter, Header, Placed, check_footer, parse_header
 from proas.graph.exchange.places import Placing
-from proas.graph.exchange.tables import TABLE_NAMED, TABLES, FieldFault, Row, Seal, Table
+from proas.graph.exchange.tables import TABLE_NAMED, TABLE_OF, TABLES, FieldFault, Seal
+from proas.graph.rows import Row
 
 __all__ = ["MAX_LINE_BYTES", "JsonlReader", "JsonlWriter"]
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """A state takes about a kilobyte; far beyond this bound the line is not a row."""
 
+_CHUNK = 1024 * 1024
 _RANKS = {table.name: rank for rank, table in enumerate(TABLES)}
 
 
 class JsonlWriter(GraphWriter):
     """Writes ``path``, gzipped when its name ends in ``.gz``.
 
+    The header counts the rows that follow it, so the rows wait in an unnamed file until all have been seen.
+
     Args:
         path: The file to write; replaced if it is there.
-        header: What is to come.
+        header: What is to come; its counts are filled in.
     """
 
     def __init__(self, path: Path, header: Header) -> None:
@@ -44,33 +49,45 @@ class JsonlWriter(GraphWriter):
         self._placing = Placing(path)
         self._zipped = path.suffix == ".gz"
         self._seal = Seal()
-        self._raw: IO[bytes] | None = None
-        self._file: IO[bytes] | None = None
+        self._stack = ExitStack()
+        self._target: BinaryIO | None = None
+        self._body: IO[bytes] | None = None
+        self._file: IO[bytes] | gzip.GzipFile | None = None
 
     def __enter__(self) -> Self:
-        """Open a temporary file beside the target."""
-        self._raw = self._placing.open_file()
-        # No name and no time in the gzip header: the same graph is the same bytes.
-        self._file = gzip.GzipFile("", "wb", 6, self._raw, mtime=0) if self._zipped else io.BufferedWriter(self._raw)  # type: ignore[arg-type]
-        self._put(self._header.model_dump_json().encode() + b"\n")
+        """Open temporary files beside the target."""
+        self._target = self._stack.enter_context(self._placing.open_file())
+        self._body = self._stack.enter_context(self._placing.open_unnamed())
+        self._file = self._stack.enter_context(_zipper(self._body)) if self._zipped else self._body
         return self
 
-    def write(self, table: Table, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Row]) -> None:
         """Append rows as lines."""
-        self._put(self._seal.add(table, rows))
+        for kind, group in groupby(rows, type):
+            self._put(self._seal.add(TABLE_OF[kind], tuple(group)))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write the footer and move the file into place, or remove it."""
-        with self._placing.settling(failed=kind is not None):
+        """Put header, rows and footer together and move the file into place, or remove it."""
+        with self._placing.settling(failed=kind is not None), self._stack:
             if kind is None:
-                footer = Footer(counts=self._seal.counts, digests=self._seal.digests)
-                self._put(footer.model_dump_json().encode() + b"\n")
-            assert self._file is not None
-            assert self._raw is not None
+                self._finish()
+
+    def _finish(self) -> None:
+        assert self._target is not None
+        assert self._body is not None
+        self._put(_line(Footer(counts=self._seal.counts, digests=self._seal.digests)))
+        header = _line(self._header.model_copy(update={"counts": self._seal.counts}))
+        if self._zipped:
+            assert isinstance(self._file, gzip.GzipFile)
             self._file.close()
-            self._raw.close()
+            with _zipper(self._target) as file:  # a gzip file may be several, one after the other
+                file.write(header)
+        else:
+            self._target.write(header)
+        self._body.seek(0)
+        shutil.copyfileobj(self._body, self._target, _CHUNK)
 
     def _put(self, data: bytes) -> None:
         assert self._file is not None
@@ -101,7 +118,7 @@ class JsonlReader(GraphReader):
         """The checked header."""
         return self._header
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[Placed]:
         """All rows in file order, then the check of the footer."""
         seal = Seal()
         footer: Footer | None = None
@@ -126,7 +143,7 @@ class JsonlReader(GraphReader):
             raise DataError(message, hint="copy or export it again")
         check_footer(seal, self._header, footer, self._path.name)
 
-    def _parse(self, line: bytes, number: int) -> Record | Footer:
+    def _parse(self, line: bytes, number: int) -> Placed | Footer:
         name = self._path.name
         text = _text(line, name, number)
         try:
@@ -145,7 +162,7 @@ class JsonlReader(GraphReader):
         if table is None:
             raise RecordError(f"must be one of {[*TABLE_NAMED, 'footer']}", source=name, line=number, field="kind")
         try:
-            return Record(table, table.make(values), name, number)
+            return Placed(table, table.make(values), name, number)
         except FieldFault as fault:
             raise RecordError(fault.reason, source=name, line=number, field=fault.field) from None
 
@@ -162,13 +179,22 @@ class JsonlReader(GraphReader):
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise DataError(f"cannot read {self._path}: {reason}", hint="give an exported graph") from error
 
-    def _numbered(self, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    def _numbered(self, file: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[int, bytes]]:
         number = 0
         while line := file.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(line) > MAX_LINE_BYTES:
                 raise RecordError(f"line is longer than {MAX_LINE_BYTES} bytes", source=self._path.name, line=number)
             yield number, line
+
+
+def _zipper(file: IO[bytes]) -> gzip.GzipFile:
+    # Neither name nor time in the gzip header: the same graph is the same bytes.
+    return gzip.GzipFile("", "wb", 6, file, mtime=0)
+
+
+def _line(envelope: Header | Footer) -> bytes:
+    return envelope.model_dump_json().encode() + b"\n"
 
 
 def _footer(text: str, source: str, number: int) -> Footer:

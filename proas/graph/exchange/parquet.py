@@ -1,13 +1,17 @@
 """A graph as a folder of Parquet files, one for each label and relationship type.
 
+``Subgoal.parquet`` and ``HAS_SUBGOAL.parquet`` hold the same subgoals in the same order, and so do ``State.parquet``
+and ``MEMBER_OF.parquet``: together a line of each makes a row of the store.
+
 Each file carries the header of the graph, with the constraints and the schema version, as JSON under the metadata
-key ``proas.graph``, and the footer under ``proas.footer``. Column types are exactly those of ``arrow_schema``.
+key ``proas.graph``, and counts and digests under ``proas.footer``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,20 +21,30 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from proas.errors import DataError, RecordError
-from proas.graph.exchange.envelope import Footer, GraphReader, GraphWriter, Header, Record, check_footer, parse_header
+from proas.graph.exchange.envelope import (
+    Footer,
+    GraphReader,
+    GraphWriter,
+    Header,
+    Placed,
+    check_footer,
+    parse_header,
+)
 from proas.graph.exchange.places import Placing
-from proas.graph.exchange.tables import TABLES, ColumnType, FieldFault, Row, Seal, Table
+from proas.graph.exchange.tables import TABLE_OF, TABLES, ColumnType, FieldFault, Seal, Table
+from proas.graph.rows import Row
 
-__all__ = ["ParquetReader", "ParquetWriter", "arrow_schema"]
+__all__ = ["PARTS", "ParquetReader", "ParquetWriter", "Part"]
 
 HEADER_KEY, FOOTER_KEY = b"proas.graph", b"proas.footer"
 
 MAX_GROUP_BYTES = 1024 * 1024 * 1024
 """Uncompressed size of one row group; ours have a few megabytes, and a group is what a reader may have to hold."""
 
-_ROWS = 1_000
-_GROUP_ROWS = 50_000
-_TYPES: dict[ColumnType, Any] = {
+_BATCH_ROWS = 1_000
+_GROUP_ROWS = 20_000
+_GIVE_EXPORT = "give a folder that `proas graph export` wrote"
+_TYPES: Mapping[ColumnType, Any] = {
     "text": pa.string(),
     "whole": pa.int64(),
     "truth": pa.bool_(),
@@ -38,17 +52,54 @@ _TYPES: dict[ColumnType, Any] = {
 }
 
 
-def arrow_schema(table: Table) -> pa.Schema:
-    """Arrow schema of a table, without metadata."""
-    return pa.schema([pa.field(c.name, _TYPES[c.type], nullable=c.optional) for c in table.columns])
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file: a part of the columns of a table.
+
+    Attributes:
+        name: Label or relationship type, which names the file.
+        table: The table that it belongs to.
+        fields: Field of the row behind each column, by the column's name.
+    """
+
+    name: str
+    table: Table
+    fields: Mapping[str, str]
+
+    @property
+    def file(self) -> str:
+        """Name of the file."""
+        return f"{self.name}.parquet"
+
+    def schema(self) -> pa.Schema:
+        """Arrow schema, without metadata. No column may be null."""
+        types = {c.name: _TYPES[c.type] for c in self.table.columns}
+        return pa.schema([pa.field(column, types[field], nullable=False) for column, field in self.fields.items()])
+
+
+_EDGES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "Subgoal": ("HAS_SUBGOAL", {"task": "task", "subgoal": "key"}),
+    "State": ("MEMBER_OF", {"state": "key", "subgoal": "subgoal"}),
+}
+
+
+def _parts(table: Table) -> tuple[Part, ...]:
+    edge, columns = _EDGES.get(table.name, ("", {}))
+    only_there = set(columns.values()) - {table.order} - ({"task"} if table.name == "State" else set())
+    own = Part(table.name, table, {c.name: c.name for c in table.columns if c.name not in only_there})
+    return (own, Part(edge, table, columns)) if edge else (own,)
+
+
+PARTS: Mapping[str, tuple[Part, ...]] = {table.name: _parts(table) for table in TABLES}
+"""The files of each table."""
 
 
 class ParquetWriter(GraphWriter):
-    """Writes the folder ``path`` with one ``<table>.parquet`` each.
+    """Writes the folder ``path``.
 
     Args:
-        path: The folder to write; an earlier export in it is replaced.
-        header: What is to come.
+        path: The folder; an earlier export in it is replaced, and nothing else ever is.
+        header: What is to come; its counts are filled in.
     """
 
     def __init__(self, path: Path, header: Header) -> None:
@@ -56,46 +107,53 @@ class ParquetWriter(GraphWriter):
         self._placing = Placing(path)
         self._seal = Seal()
         self._files: dict[str, pq.ParquetWriter] = {}
-        self._held: dict[str, list[Row]] = {table.name: [] for table in TABLES}
+        self._held: list[Row] = []
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         """Open all files in a temporary folder beside the target."""
         folder = self._placing.make_folder("*.parquet")
         with self._placing.naming_faults():
-            for table in TABLES:
-                schema = arrow_schema(table).with_metadata({HEADER_KEY: self._header.model_dump_json().encode()})
-                file = pq.ParquetWriter(folder / f"{table.name}.parquet", schema, compression="zstd", version="2.6")
-                self._files[table.name] = self._stack.enter_context(file)
+            for part in _all_parts():
+                file = pq.ParquetWriter(folder / part.file, part.schema(), compression="zstd")
+                self._files[part.name] = self._stack.enter_context(file)
         return self
 
-    def write(self, table: Table, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Row]) -> None:
         """Append rows; they reach the disk in groups."""
-        self._seal.add(table, rows)
-        held = self._held[table.name]
-        held.extend(rows)
-        while len(held) >= _GROUP_ROWS:
-            self._flush(table, held[:_GROUP_ROWS])
-            del held[:_GROUP_ROWS]
+        for row in rows:
+            if self._held and (len(self._held) >= _GROUP_ROWS or type(self._held[0]) is not type(row)):
+                self._flush()
+            self._held.append(row)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Add the footers and move the folder into place, or remove it."""
+        """Add header and footer and move the folder into place, or remove it."""
         with self._placing.settling(failed=kind is not None), self._stack:
             if kind is None:
-                footer = Footer(counts=self._seal.counts, digests=self._seal.digests).model_dump_json().encode()
-                for table in TABLES:
-                    self._flush(table, self._held[table.name])
-                    self._files[table.name].add_key_value_metadata({FOOTER_KEY: footer})
+                self._flush()
+                header = self._header.model_copy(update={"counts": self._seal.counts})
+                footer = Footer(counts=self._seal.counts, digests=self._seal.digests)
+                envelope = {HEADER_KEY: header.model_dump_json(), FOOTER_KEY: footer.model_dump_json()}
+                for file in self._files.values():
+                    file.add_key_value_metadata(envelope)
 
-    def _flush(self, table: Table, rows: Sequence[Row]) -> None:
+    def _flush(self) -> None:
+        rows = self._held
         if not rows:
             return
-        schema = arrow_schema(table)
-        columns = [pa.array([getattr(r, f.name) for r in rows], type=f.type) for f in schema]
-        with self._placing.naming_faults():
-            self._files[table.name].write_table(pa.Table.from_arrays(columns, schema=schema))
+        table = TABLE_OF[type(rows[0])]
+        self._seal.add(table, rows)
+        for part in PARTS[table.name]:
+            schema = part.schema()
+            columns = [
+                pa.array([getattr(row, field) for row in rows], type=schema.field(column).type)
+                for column, field in part.fields.items()
+            ]
+            with self._placing.naming_faults():
+                self._files[part.name].write_table(pa.Table.from_arrays(columns, schema=schema))
+        self._held = []
 
 
 class ParquetReader(GraphReader):
@@ -112,51 +170,52 @@ class ParquetReader(GraphReader):
         self._path = path
         if not path.is_dir():
             raise DataError(f"{path} is not a folder", hint="give the folder that holds the Parquet files")
-        envelopes = {}
-        for table in TABLES:
-            with self._open(table) as file:
-                envelopes[table.name] = _envelope(file, table)
-        first_table = TABLES[0].name
-        self._header, self._footer = envelopes[first_table]
-        for name, envelope in envelopes.items():
-            if envelope != envelopes[first_table]:
-                message = f"{path}: {name}.parquet and {first_table}.parquet come from two exports"
+        envelopes: dict[str, tuple[Header, Footer]] = {}
+        for part in _all_parts():
+            with self._open(part) as file:
+                envelopes[part.file] = _envelope(file, part)
+        (first, envelope), *others = envelopes.items()
+        for name, other in others:
+            if other != envelope:
+                message = f"{path}: {first} and {name} come from two exports"
                 raise DataError(message, hint="export the graph again into an empty folder")
+        self._header, self._footer = envelope
 
     @property
     def header(self) -> Header:
         """The checked header."""
         return self._header
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[Placed]:
         """All rows, table by table, then the check of the footer."""
         seal = Seal()
         for table in TABLES:
-            with self._open(table) as file:
-                yield from self._rows(file, table, seal)
+            for placed in self._rows(table):
+                seal.add(table, (placed.row,))
+                yield placed
         check_footer(seal, self._header, self._footer, str(self._path))
 
-    def _rows(self, file: pq.ParquetFile, table: Table, seal: Seal) -> Iterator[Record]:
-        source, line = f"{table.name}.parquet", 0
-        for batch in file.iter_batches(batch_size=_ROWS, use_threads=False):
-            try:
-                batch.validate(full=True)  # the files may come from anywhere, and Arrow trusts their text
-                columns = [column.to_pylist() for column in batch.columns]
-            except (pa.ArrowException, UnicodeDecodeError) as error:
-                reason = f"unreadable value in one of the {len(batch)} rows from here: {error}"
-                raise RecordError(reason, source=source, line=line + 1) from None
-            for values in zip(*columns, strict=True):
-                line += 1
+    def _rows(self, table: Table) -> Iterator[Placed]:
+        own, *edges = PARTS[table.name]
+        with ExitStack() as stack:
+            streams = [_values(stack.enter_context(self._open(part)), part) for part in PARTS[table.name]]
+            for line, lines in enumerate(_in_step(streams), start=1):
+                values: dict[str, object] = {}
+                for part, found in zip((own, *edges), lines, strict=True):
+                    if found is None:
+                        raise DataError(f"{part.file} ends after {line - 1} rows, before the file it belongs to")
+                    for column, field in part.fields.items():
+                        if values.setdefault(field, found[column]) != found[column]:
+                            reason = f"is {found[column]!r} where {own.file} has {values[field]!r}"
+                            raise RecordError(reason, source=part.file, line=line, field=column)
                 try:
-                    row = table.make(dict(zip(batch.schema.names, values, strict=True)))
+                    yield Placed(table, table.make(values), own.file, line)
                 except FieldFault as fault:
-                    raise RecordError(fault.reason, source=source, line=line, field=fault.field) from None
-                seal.add(table, (row,))
-                yield Record(table, row, source, line)
+                    raise RecordError(fault.reason, source=own.file, line=line, field=fault.field) from None
 
     @contextmanager
-    def _open(self, table: Table) -> Iterator[pq.ParquetFile]:
-        path = self._path / f"{table.name}.parquet"
+    def _open(self, part: Part) -> Iterator[pq.ParquetFile]:
+        path = self._path / part.file
         try:
             with pq.ParquetFile(path, memory_map=False) as file:
                 yield file
@@ -166,34 +225,59 @@ class ParquetReader(GraphReader):
             raise DataError(f"cannot read {path}: {reason}", hint=hint) from error
 
 
-def _envelope(file: pq.ParquetFile, table: Table) -> tuple[Header, Footer]:
-    name = f"{table.name}.parquet"
-    _check_columns(file.schema_arrow, table, name)
+def _all_parts() -> tuple[Part, ...]:
+    return tuple(part for table in TABLES for part in PARTS[table.name])
+
+
+def _in_step(streams: Sequence[Iterator[Mapping[str, object]]]) -> Iterator[tuple[Mapping[str, object] | None, ...]]:
+    """Rows of all streams side by side; ``None`` where one has ended before another."""
+    while any(found := tuple(next(stream, None) for stream in streams)):
+        yield found
+
+
+def _values(file: pq.ParquetFile, part: Part) -> Iterator[Mapping[str, object]]:
+    """Rows of one file as plain values by column."""
+    line = 0
+    for batch in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
+        try:
+            batch.validate(full=True)  # the files may come from anywhere, and Arrow trusts their text
+            columns = [column.to_pylist() for column in batch.columns]
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            reason = f"a value in this row or the {len(batch) - 1} after it cannot be read: {error}"
+            raise RecordError(reason, source=part.file, line=line + 1) from None
+        line += len(batch)
+        for values in zip(*columns, strict=True):
+            yield dict(zip(batch.schema.names, values, strict=True))
+
+
+def _envelope(file: pq.ParquetFile, part: Part) -> tuple[Header, Footer]:
+    _check_columns(file.schema_arrow, part)
     for number in range(file.metadata.num_row_groups):
         if (size := file.metadata.row_group(number).total_byte_size) > MAX_GROUP_BYTES:
-            raise DataError(f"{name}: row group {number} unpacks to {size} bytes, more than {MAX_GROUP_BYTES}")
+            message = f"{part.file}: row group {number} unpacks to {size} bytes, more than {MAX_GROUP_BYTES}"
+            raise DataError(message, hint=_GIVE_EXPORT)
     metadata = file.metadata.metadata or {}
-    header = parse_header(metadata.get(HEADER_KEY, b""), name)
+    if HEADER_KEY not in metadata or FOOTER_KEY not in metadata:
+        raise DataError(f"{part.file} does not say which graph it is part of", hint=_GIVE_EXPORT)
     try:
-        return header, Footer.model_validate_json(metadata.get(FOOTER_KEY, b""))
+        return parse_header(metadata[HEADER_KEY], part.file), Footer.model_validate_json(metadata[FOOTER_KEY])
     except ValidationError:
-        message = f"{name} has no usable footer in its metadata"
-        raise DataError(message, hint="give a folder that `proas graph export` wrote") from None
+        raise DataError(f"{part.file} has no usable footer in its metadata", hint=_GIVE_EXPORT) from None
 
 
-def _check_columns(found: pa.Schema, table: Table, source: str) -> None:
-    wanted = arrow_schema(table)
+def _check_columns(found: pa.Schema, part: Part) -> None:
+    wanted = part.schema()
     if found.names != wanted.names:
-        message = f"{source} has the columns {', '.join(found.names)}, not {', '.join(wanted.names)}"
-        raise DataError(message, hint="give a folder that `proas graph export` wrote")
+        message = f"{part.file} has the columns {', '.join(found.names)}, not {', '.join(wanted.names)}"
+        raise DataError(message, hint=_GIVE_EXPORT)
     for field in wanted:
-        if not _same_type(found.field(field.name).type, field.type):
-            message = f"{source}: column {field.name} has type {found.field(field.name).type}, not {field.type}"
-            raise DataError(message, hint="give a folder that `proas graph export` wrote")
+        kind = found.field(field.name).type
+        if not _same_type(kind, field.type):
+            raise DataError(f"{part.file}: column {field.name} has type {kind}, not {field.type}", hint=_GIVE_EXPORT)
 
 
 def _same_type(found: pa.DataType, wanted: pa.DataType) -> bool:
     """Equal but for the names and null flags of list members, which other writers choose as they like."""
     if pa.types.is_list(wanted):
-        return pa.types.is_list(found) and bool(found.value_type.equals(wanted.value_type))
+        return bool(pa.types.is_list(found) and found.value_type.equals(wanted.value_type))
     return bool(found.equals(wanted))

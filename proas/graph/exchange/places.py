@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from proas.errors import DataError
 
@@ -37,7 +37,16 @@ class Placing:
                 raise IsADirectoryError(21, "it is a folder")
             handle, name = tempfile.mkstemp(dir=self._target.parent, prefix=f".{self._target.name}.")
             self._temporary = Path(name)
-            return os.fdopen(handle, "wb", buffering=0)
+            return os.fdopen(handle, "wb")
+
+    def open_unnamed(self) -> IO[bytes]:
+        """A new file on the same disk that vanishes when it is closed.
+
+        Raises:
+            DataError: It cannot be made.
+        """
+        with self.naming_faults():
+            return tempfile.TemporaryFile(dir=self._target.parent)
 
     def make_folder(self, replaceable: str) -> Path:
         """A new temporary folder.
