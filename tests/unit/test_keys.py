@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proas.keys import KEY_VERSION, digest, state_key, transition_key
@@ -45,17 +45,20 @@ def test_golden_transition_key_and_version() -> None:
     assert KEY_VERSION == 1
 
 
+@settings(deadline=None)
 @given(facts=FACTS, data=st.data())
 def test_order_and_repetition_of_facts_do_not_matter(facts: list[str], data: st.DataObject) -> None:
     shuffled = data.draw(st.permutations(facts + facts[:2]))
     assert state_key("e", "t", facts) == state_key("e", "t", shuffled) == state_key("e", "t", set(facts))
 
 
+@settings(deadline=None)
 @given(one=FACTS, other=FACTS)
 def test_different_facts_have_different_keys(one: list[str], other: list[str]) -> None:
     assert (state_key("e", "t", one) == state_key("e", "t", other)) == (set(one) == set(other))
 
 
+@settings(deadline=None)
 @given(parts=st.lists(st.text(max_size=5), min_size=6, max_size=6))
 def test_parts_do_not_run_into_each_other(parts: list[str]) -> None:
     one, other = tuple(parts[:3]), tuple(parts[3:])
@@ -65,6 +68,7 @@ def test_parts_do_not_run_into_each_other(parts: list[str]) -> None:
     assert state_key("e", "t", []) != state_key("e", "t", [""])
 
 
+@settings(deadline=None)
 @given(facts=st.lists(st.sampled_from(NASTY), max_size=4, unique=True))
 def test_any_text_has_a_key(facts: list[str]) -> None:
     key = state_key("e", "t", facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proas.purify import Purification, kept_steps, loop_erased_steps, moving_steps
@@ -62,12 +62,14 @@ def _path_by_definition(states: list[str]) -> list[str]:
     return path
 
 
+@settings(deadline=None)
 @given(states=WALKS)
 def test_loop_erasure_is_the_chronological_one(states: list[str]) -> None:
     kept = loop_erased_steps(states, [True] * (len(states) - 1))
     assert [states[0], *(states[t + 1] for t, keep in enumerate(kept) if keep)] == _path_by_definition(states)
 
 
+@settings(deadline=None)
 @given(walk=walks())
 def test_what_holds_of_every_walk(walk: tuple[list[str], list[bool]]) -> None:
     states, valid = walk
@@ -86,6 +88,7 @@ def test_what_holds_of_every_walk(walk: tuple[list[str], list[bool]]) -> None:
     assert len(set(path)) == len(path)
 
 
+@settings(deadline=None)
 @given(walk=walks())
 def test_erasing_twice_changes_nothing(walk: tuple[list[str], list[bool]]) -> None:
     states, valid = walk

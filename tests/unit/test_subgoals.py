@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proas.subgoals import GOAL_REACHED, Condition, Ladder, Subgoal, generic_ladder
@@ -75,6 +75,7 @@ def test_malformed_patterns_are_refused_when_the_ladder_is_made(pattern: str) ->
         ladder(((pattern,),))
 
 
+@settings(deadline=None)
 @given(
     facts=st.lists(
         st.sampled_from(
@@ -100,6 +101,7 @@ def test_the_index_does_not_depend_on_the_order_of_facts(facts: list[str], data:
     assert (index == 4) == (GOAL_REACHED in facts or any(len(cups) > 1 for cups in boxed.values()))
 
 
+@settings(deadline=None)
 @given(kind=st.text(st.characters(exclude_characters="{}", exclude_categories=("Cs",)), min_size=1, max_size=10))
 def test_kinds_are_taken_literally(kind: str) -> None:
     if kind != "*":
