@@ -96,19 +96,26 @@ def high_steps(trial: Trial) -> tuple[HighStep, ...]:
     document = read_traj_data(trial)
     try:
         raw = [step for step in document["plan"]["high_pddl"] if step["discrete_action"]["action"] not in _END]
-        described = [
-            annotation["high_descs"]
-            for annotation in document.get("turk_annotations", {}).get("anns", [])
-            if len(annotation["high_descs"]) == len(raw)
-        ]
+        described = _aligned(document.get("turk_annotations"), len(raw))
         return tuple(
-            _high_step(index, step, tuple(str(words[index]).strip() for words in described))
+            _high_step(index, step, tuple(words[index].strip() for words in described))
             for index, step in enumerate(raw)
         )
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise TrialError(
             trial.key, "bad_json", f"traj_data.json holds no readable plan.high_pddl ({error!r})"
         ) from error
+
+
+def _aligned(crowd: object, count: int) -> list[list[str]]:
+    """The annotations that describe each of ``count`` steps; whatever else people left there is passed over."""
+    given = crowd.get("anns") if isinstance(crowd, dict) else None
+    found: list[list[str]] = []
+    for annotation in given if isinstance(given, list) else []:
+        words = annotation.get("high_descs") if isinstance(annotation, dict) else None
+        if isinstance(words, list) and len(words) == count and all(isinstance(word, str) for word in words):
+            found.append(words)
+    return found
 
 
 def _high_step(index: int, step: dict[str, Any], phrases: tuple[str, ...]) -> HighStep:

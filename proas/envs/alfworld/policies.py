@@ -95,9 +95,17 @@ class NoisyPolicy:
             self._engine = env.engine
             self._skill = 0.9 * self._rng.random() ** 2 if self._fixed_skill is None else self._fixed_skill
             self._before = ""
-        command = self._expert.act(env) if self._rng.random() < self._skill else self._error(env.engine)
+        errs = self._rng.random() >= self._skill
+        command = self._error(env.engine) if errs else self._planned(env)
         self._before = command
         return command
+
+    def _planned(self, env: AlfWorldEnv) -> str:
+        try:
+            return self._expert.act(env)
+        except EnvironmentFailure:
+            # Its errors can lead into a dead end (a thing in hand that nothing takes back); it then stumbles on.
+            return self._error(env.engine)
 
     def _error(self, engine: AlfWorldEngine) -> str:
         kind = self._rng.choices(("wander", "any", "look", "invalid", "repeat"), (0.4, 0.2, 0.12, 0.2, 0.08))[0]
