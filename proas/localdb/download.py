@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 _WORKERS = 6
 _ATTEMPTS = 4
 _TIMEOUT = httpx.Timeout(30.0, connect=15.0)
-_CHUNK = 1 << 18
 # Answers that may be different in a moment; every other 4xx is final.
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -110,7 +109,7 @@ class JarCache:
     def _has_size(self, artifact: Artifact) -> bool:
         try:
             return self.path(artifact).stat().st_size == artifact.size
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def _repair(self, find: Callable[[], list[Artifact]], report: Report) -> list[Artifact]:
@@ -274,7 +273,7 @@ class _Fetch:
             self._count(have if resumed else 0)
             written = self._counted
             with self._part.open("ab" if resumed else "wb") as file:
-                for chunk in answer.iter_raw(_CHUNK):
+                for chunk in answer.iter_raw():
                     file.write(chunk)
                     written += len(chunk)
                     self._count(written)
