@@ -7,6 +7,7 @@ of a million states and transitions.
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,7 +33,9 @@ from proas.subgoals import Ladder, Subgoal
 __all__ = ["Soundness"]
 
 _BATCH = 1_000
+_KEY = re.compile(r"[0-9a-f]{32}")
 _KEY_BYTES = 16
+_NO_KEY = bytes(_KEY_BYTES)
 
 
 class _Keys:
@@ -53,11 +56,13 @@ class _Keys:
         if self._array is None or len(self._array) != len(self):
             # A copy: while a view is alive the byte array cannot grow.
             self._array = np.frombuffer(bytes(self._bytes), dtype=f"S{_KEY_BYTES}")
-        wanted = np.frombuffer(b"".join(_packed(key) for key in keys), dtype=f"S{_KEY_BYTES}")
+        real = [bool(_KEY.fullmatch(key)) for key in keys]
+        packed = b"".join(bytes.fromhex(key) if is_key else _NO_KEY for key, is_key in zip(keys, real, strict=True))
+        wanted = np.frombuffer(packed, dtype=f"S{_KEY_BYTES}")
         if not len(self._array):
             return np.full(len(keys), -1)
         places = np.minimum(np.searchsorted(self._array, wanted), len(self._array) - 1)
-        return np.where(self._array[places] == wanted, places, -1)
+        return np.where((self._array[places] == wanted) & real, places, -1)
 
 
 def _condition_fault(text: str) -> str:
@@ -74,15 +79,6 @@ def _condition_fault(text: str) -> str:
     except ValueError as error:
         return str(error)
     return ""
-
-
-def _packed(key: str) -> bytes:
-    try:
-        packed = bytes.fromhex(key)
-    except ValueError:
-        packed = b""
-    # What is no key is looked up as one that digests never give, to within 2^-128.
-    return packed if len(packed) == _KEY_BYTES and len(key) == 2 * _KEY_BYTES else b"\xff" * _KEY_BYTES
 
 
 class Soundness:
