@@ -53,7 +53,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and end.", metavar=""
+        ),
     ] = False,
 ) -> None:
     """Progress-aware advantage shaping for LLM agents, with the reference graph in Neo4j."""

@@ -98,7 +98,7 @@ def shown(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, int):
-        return f"{value:,}"
+        return f"{value:,}"  # an identifier is passed as text
     if isinstance(value, float):
         return f"{value:.4g}"
     return str(value)

@@ -25,10 +25,10 @@ app = typer.Typer(help="Run a local Neo4j server, and look after the schema.", n
 def up(
     release: ReleaseOption = None,
     bolt_port: Annotated[
-        int | None, typer.Option("--bolt-port", min=1, max=65535, help="Bolt port; 7687, or a free one.")
+        int | None, typer.Option("--bolt-port", min=1, max=65535, help="Bolt port; 7687, or a free one.", metavar="N")
     ] = None,
     http_port: Annotated[
-        int | None, typer.Option("--http-port", min=1, max=65535, help="HTTP port; 7474, or a free one.")
+        int | None, typer.Option("--http-port", min=1, max=65535, help="HTTP port; 7474, or a free one.", metavar="N")
     ] = None,
     heap: Annotated[str, typer.Option("--heap", help="Largest Java heap.", metavar="SIZE")] = "1g",
     page_cache: Annotated[str, typer.Option("--page-cache", help="Cache of store pages.", metavar="SIZE")] = "512m",
@@ -63,7 +63,10 @@ def up(
     with console_progress(output.err) as progress:
         info = server.up(progress)
     title = "The server runs already" if ran else "The server runs"
-    output.result({"state": "running", "started": not ran, **_server(info)}, facts_table(_server(info), title=title))
+    output.result(
+        {"state": "running", "started": not ran, **_server(info)},
+        facts_table(_server(info) | {"pid": str(info.pid)}, title=title),
+    )
     if os.environ.get("NEO4J_URI"):
         output.warn("NEO4J_URI is set, so the other commands use that server and not this one")
 
@@ -92,6 +95,8 @@ def status(database: DatabaseOptions, release: ReleaseOption = None, json: Json 
     output = Output(json_wanted=json)
     found = look(database, release)
     facts: dict[str, object] = {"state": Text(found.state, "green" if found.answers else "yellow"), **found.facts}
+    if "pid" in facts:
+        facts["pid"] = str(facts["pid"])  # a name, not an amount
     if found.detail:
         facts["detail"] = found.detail
     output.result(found.document, facts_table(facts, title=found.title))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote, urlsplit
 
 import typer
+from rich.text import Text
 
-from proas.cli.console import Output, facts_table, plain
+from proas.cli.console import Output, facts_table
 from proas.cli.local import ReleaseOption
 from proas.cli.options import Json
-from proas.errors import UsageError
+from proas.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from proas.localdb import LocalServer
@@ -27,9 +28,12 @@ _LOOK = (
 
 def dump(
     file: Annotated[Path, typer.Argument(help="File to write, or a folder for neo4j.dump.", metavar="FILE")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.", metavar="")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Stop a running server for the time of the dump, then start it again.")
+        bool,
+        typer.Option(
+            "--restart", help="Stop a running server for the time of the dump, then start it again.", metavar=""
+        ),
     ] = False,
     release: ReleaseOption = None,
     json: Json = False,
@@ -40,6 +44,8 @@ def dump(
     output = Output(json_wanted=json)
     server = _own(release, "dumped")
     _stopped(server, restart, "dumped")
+    if file.is_file() and not overwrite:
+        raise UsageError(f"{file} exists already", hint="choose another name, or add --overwrite")
     with console_progress(output.err) as progress:
         written = server.dump(file, overwrite=overwrite, restart=restart, progress=progress)
     size = written.stat().st_size
@@ -48,9 +54,14 @@ def dump(
 
 def load(
     file: Annotated[Path, typer.Argument(help="A file that `dump` wrote.", metavar="FILE")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the database that is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the database that is there.", metavar="")
+    ] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Stop a running server for the time of the load, then start it again.")
+        bool,
+        typer.Option(
+            "--restart", help="Stop a running server for the time of the load, then start it again.", metavar=""
+        ),
     ] = False,
     release: ReleaseOption = None,
     json: Json = False,
@@ -61,6 +72,8 @@ def load(
     output = Output(json_wanted=json)
     server = _own(release, "loaded")
     _stopped(server, restart, "loaded")
+    if not file.is_file():
+        raise DataError(f"there is no file {file}", hint="give one that `proas db dump` wrote")
     with console_progress(output.err) as progress:
         server.load(file, overwrite=overwrite, restart=restart, progress=progress)
     running = server.status().running
@@ -69,7 +82,9 @@ def load(
 
 
 def browser(
-    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page; off where there is no screen.")] = True,
+    show: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page; off where there is no screen.", metavar="")
+    ] = True,
     json: Json = False,
 ) -> None:
     """Open Neo4j Browser on the database, and say how to log in and what to look at first.
@@ -84,8 +99,16 @@ def browser(
     assets = files("proas.cypher") / "browser"
     queries = sorted(entry.name for entry in assets.iterdir() if entry.name.endswith((".cypher", ".grass")))
     document = {"url": url, **login, "query": _LOOK, "assets": str(assets), "files": queries}
-    facts = facts_table({"page": url, **login, "style and queries": str(assets)}, title="Neo4j Browser")
-    output.result(document, facts, "", "Paste this to see a graph:", "", plain(_LOOK))
+    facts = facts_table(
+        {
+            "page": url,
+            **{name.replace("_", " "): value for name, value in login.items()},
+            "style and queries": str(assets),
+        },
+        title="Neo4j Browser",
+    )
+    query = Text(_LOOK, no_wrap=True, overflow="ignore")
+    output.result(document, facts, "", "Paste this to see a graph:", "", query)
     if show and not json and _has_screen():
         import webbrowser
 

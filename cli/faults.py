@@ -53,7 +53,7 @@ def fault_of(error: BaseException) -> Fault:
     if _is_usage_error(error):
         context = getattr(error, "ctx", None)
         hint = f"'{context.command_path} --help' says what it takes" if context is not None else "see proas --help"
-        message = str(error.format_message())  # type: ignore[attr-defined]
+        message = str(error.format_message()).replace(": Value error, ", ": ")  # type: ignore[attr-defined]
         return Fault("UsageError", message.strip() or "incomplete command", hint, getattr(error, "exit_code", 2))
     if isinstance(error, RecursionError | MemoryError):
         return Fault(type(error).__name__, "the input is too deep or too large to be read", "", 1)

@@ -17,12 +17,15 @@ import typer
 
 __all__ = ["DatabaseOptions", "GraphName", "Json", "Strict", "VersionOption", "with_database"]
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.", metavar="")]
 GraphName = Annotated[str, typer.Option("--graph", "-g", help="Name of the reference graph.", metavar="NAME")]
 VersionOption = Annotated[
-    int | None, typer.Option("--version", min=0, help="Read the graph as of this version; the newest if not given.")
+    int | None,
+    typer.Option("--version", min=0, help="Read the graph as of this version; the newest if not given.", metavar="N"),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="End with code 1 when any record had to be kept aside.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="End with code 1 when any record had to be kept aside.", metavar="")
+]
 
 _PANEL = "Database"
 

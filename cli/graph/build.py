@@ -48,13 +48,16 @@ def build(
         str, typer.Option("--graph", "-g", help="Graph to build into; made if it is new.", metavar="NAME")
     ] = "alfworld",
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Consider at most this many trials, in order of their names.")
+        int | None,
+        typer.Option("--limit", min=1, help="Consider at most this many trials, in order of their names.", metavar="N"),
     ] = None,
     expand: Annotated[
         Expansion,
         typer.Option("--expand", help="Store the annotated solution (plan), or every shortest one too (optimal)."),
     ] = Expansion.PLAN,
-    workers: Annotated[int, typer.Option("--workers", min=0, help="Worker processes; 0 takes one a core.")] = 1,
+    workers: Annotated[
+        int, typer.Option("--workers", min=0, help="Worker processes; 0 takes one a core.", metavar="N")
+    ] = 1,
     strict: Strict = False,
     json: Json = False,
     *,

@@ -72,8 +72,8 @@ def promote(
 def drop(
     name: Annotated[str, typer.Argument(help="The graph to remove.", metavar="NAME")],
     database: DatabaseOptions,
-    force: Annotated[bool, typer.Option("--force", help="Remove the layers over it as well.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Remove the layers over it as well.", metavar="")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.", metavar="")] = False,
     json: Json = False,
 ) -> None:
     """Remove a graph with all its tasks, states and transitions. Asks first when a person is there to answer."""

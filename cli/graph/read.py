@@ -71,7 +71,9 @@ def show(
     graph: GraphName,
     database: DatabaseOptions,
     version: VersionOption = None,
-    states: Annotated[int, typer.Option("--states", min=0, help="How many states to list for each subgoal.")] = 3,
+    states: Annotated[
+        int, typer.Option("--states", min=0, help="How many states to list for each subgoal.", metavar="N")
+    ] = 3,
     json: Json = False,
 ) -> None:
     """Show a task's subgoals as a ladder, with the states and transitions of each."""
