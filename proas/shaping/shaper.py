@@ -12,7 +12,7 @@ from proas.shaping.config import ShapingConfig
 from proas.shaping.diagnostics import Diagnostics, Growth, StepVerdicts, measure
 from proas.shaping.eq7 import apr_measure, apr_scope, apr_weights, mui_weights
 from proas.shaping.estimators import LossUnit, anchor_advantages, group_outcomes, grpo, token_weights
-from proas.shaping.frame import Frame, Rewards, anchors_of, baseline_returns, given_advantages, rewards_of
+from proas.shaping.frame import Frame, Rewards, anchors_of, baseline_returns, given_advantages, rewards_of, success_of
 from proas.shaping.ragged import Bools, Floats, baseline, future_count, relative
 from proas.shaping.verdicts import Verdicts, match_confidence, verdicts_of
 
@@ -69,8 +69,11 @@ def shape(batch: RolloutBatch, config: ShapingConfig, *, growth: Growth | None =
     """
     frame = Frame.of(batch)
     verdicts = verdicts_of(frame, config) if config.needs_verdicts else _unjudged(frame, config)
-    base = _base_advantages(frame, verdicts, config)
-    shaped = base.steps * _weights(frame, verdicts, base.steps, config) + 0.0  # no -0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of floats is named below
+        base = _base_advantages(frame, verdicts, config)
+        shaped = base.steps * _weights(frame, verdicts, base.steps, config) + 0.0  # no -0.0
+    if not np.isfinite(np.concatenate([base.steps, shaped])).all():
+        raise DataError("advantages leave the range of floats", hint="scale rewards, omega or penalties down")
     tokens = token_weights(_loss_unit(config), frame.tokens, frame.offsets, base.kept)
     rollouts = _filled(frame, base, shaped, tokens, config)
     believed = StepVerdicts(verdicts.reasonable, verdicts.progress, verdicts.judged[frame.owner])
@@ -94,27 +97,24 @@ def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) ->
     if config.algorithm == "given":
         given, recorded = given_advantages(frame)
         return _Base(recorded, given, kept)
+    std, eps = config.normalise == "mean_std", config.std_eps
     rewards = rewards_of(frame, config.success_reward)
     if config.progress_as == "reward":
         rewards = _with_progress(frame, verdicts, rewards, config.progress_bonus)
     rewards, penalty = baseline_returns(frame, rewards, config)
-    std, eps = config.normalise == "mean_std", config.std_eps
-    with np.errstate(over="ignore", invalid="ignore"):
-        if config.rows == "step":
-            trajectory, steps = _step_rows(frame, rewards, penalty, std=std, eps=eps)
-        else:
-            trajectory = grpo(rewards.returns, frame.groups, std=std, eps=eps)
-            steps = trajectory[frame.owner]
-        if config.algorithm == "gigpo":
-            anchors = anchors_of(frame, config.anchor)
-            steps = steps + config.omega * anchor_advantages(
-                rewards.steps, frame.offsets, frame.groups, anchors, gamma=config.gamma, std=std, eps=eps
-            )
+    if config.rows == "step":
+        trajectory, steps = _step_rows(frame, rewards, penalty, std=std, eps=eps)
+    else:
+        trajectory = grpo(rewards.returns, frame.groups, std=std, eps=eps)
+        steps = trajectory[frame.owner]
+    if config.algorithm == "gigpo":
+        anchors = anchors_of(frame, config.anchor)
+        steps = steps + config.omega * anchor_advantages(
+            rewards.steps, frame.offsets, frame.groups, anchors, gamma=config.gamma, std=std, eps=eps
+        )
     if config.algorithm == "dapo" and config.dynamic_sampling:
         kept = group_outcomes(frame.success, frame.groups).mixed[frame.groups]
         trajectory, steps = np.where(kept, trajectory, 0.0), np.where(kept[frame.owner], steps, 0.0)
-    if not (np.isfinite(steps).all() and np.isfinite(trajectory).all()):
-        raise DataError("advantages are not finite: rewards or weights are too large", hint="scale the rewards down")
     return _Base([float(value) for value in trajectory], steps, kept)
 
 
@@ -180,6 +180,6 @@ def _filled(frame: Frame, base: _Base, shaped: Floats, tokens: Floats, config: S
 
 
 def _aside(rollout: Rollout) -> Reject:
-    how = "succeeded" if rollout.success else "failed"
+    how = "succeeded" if success_of(rollout) else "failed"
     reason = f"dynamic sampling: every rollout of group {rollout.baseline_group!r} {how}, so it gives no gradient"
     return Reject(reason, id=rollout.id, field="success")
