@@ -14,7 +14,16 @@ from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping.config import ShapingConfig
 from proas.shaping.ragged import Bools, Floats, Ints, codes, offsets_of, owner_of, sum_by_owner
 
-__all__ = ["Frame", "Rewards", "anchors_of", "given_advantages", "rewards_of", "success_of"]
+__all__ = [
+    "Frame",
+    "Rewards",
+    "anchors_of",
+    "baseline_returns",
+    "given_advantages",
+    "rewards_of",
+    "state_keys_of",
+    "success_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
