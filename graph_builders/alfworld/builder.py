@@ -62,12 +62,16 @@ def build_trial(trial: Trial, *, expand: Expand = "plan") -> Built:
     steps, tallies = _annotated(trial)
     walk, source = _solution(game, steps)
     path = simple_path(walk.moves)
-    ladder = ladder_of(game, steps, path)
-    expansion: Sequence[Move] = ()
-    if expand == "optimal" and (shortest := all_shortest(game, limit=SEARCH_LIMIT)) is not None:
+    expansion: tuple[Move, ...] = ()
+    # Who slices may choose between knives and orders: such a ladder must suit every shortest solution, whether or not
+    # they are stored, so that both expansions give a task the same subgoals.
+    if (expand == "optimal" or game.goal.sliced) and (shortest := all_shortest(game, limit=SEARCH_LIMIT)) is not None:
         expansion = tuple(moves_of(game, shortest))
-        tallies["shortest_solutions"] = shortest.count
-        tallies["expansions_cut_short"] = int(not shortest.complete)
+        if expand == "optimal":
+            tallies |= {"shortest_solutions": shortest.count, "expansions_cut_short": int(not shortest.complete)}
+    ladder = ladder_of(game, steps, path, expansion if game.goal.sliced else ())
+    if expand == "plan":
+        expansion = ()
     text = game.task.removeprefix(_TASK_PREFIX).strip()
     task = Task(game.key, ENV, goal_phrase(game.goal), text)
     return Built(assemble(task, ladder, walk.start, path, source, expansion), source, tallies)

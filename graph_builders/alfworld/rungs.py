@@ -26,19 +26,20 @@ _KINDS: Mapping[str, RungKind] = {
 _APPLIANCES: Mapping[RungKind, str] = {"clean": "sinkbasin", "heat": "microwave", "cool": "fridge"}
 
 
-def ladder_of(game: Game, steps: Sequence[HighStep], path: Sequence[Move]) -> Ladder:
+def ladder_of(game: Game, steps: Sequence[HighStep], path: Sequence[Move], others: Sequence[Move] = ()) -> Ladder:
     """The subgoals of a game.
 
     Args:
         game: The game.
         steps: Its annotated plan; the goal alone decides where there is none or a step is of no known kind.
         path: A solution, along which no subgoal may fall.
+        others: More moves on which none may fall.
     """
     rungs = [_rung(game, steps, position) for position in range(len(steps))]
     known = [rung for rung in rungs if rung is not None]
     ladder = plan_ladder(game.goal, known) if known and len(known) == len(rungs) else goal_ladder(game.goal)
     walk = [move.before.facts for move in path[:1]] + [move.after.facts for move in path]
-    return without_falls(ladder, [walk])
+    return without_falls(ladder, [walk, *([move.before.facts, move.after.facts] for move in others)])
 
 
 def _rung(game: Game, steps: Sequence[HighStep], position: int) -> PlanRung | None:
