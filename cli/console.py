@@ -130,11 +130,11 @@ class Output:
 
     def done(self, message: str) -> None:
         """Say on standard error that something was done."""
-        self.err.print(Text.assemble(("done ", "green"), plain(message)))
+        self.err.print(Text.assemble(("done  ", "green"), plain(message)), soft_wrap=True)
 
     def warn(self, message: str) -> None:
         """Say on standard error what the user should know."""
-        self.err.print(Text.assemble(("note ", "yellow"), plain(message)))
+        self.err.print(Text.assemble(("note  ", "yellow"), plain(message)), soft_wrap=True)
 
     @contextmanager
     def progress(self, what: str, total: int | None = None) -> Iterator[Advance]:

@@ -57,7 +57,7 @@ def evolve(
     from proas.states import attach_all, ladder_for
 
     output = Output(json_wanted=json)
-    batch = attach_all(load(rollouts, output))
+    batch = attach_all(load(rollouts, rollouts, output))
     if not batch.rollouts:
         settle(batch.rejects, usable=0, origin=rollouts, out=rollouts, output=output)
     if base is None:

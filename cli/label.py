@@ -39,7 +39,7 @@ def label(
     from proas.states import attach_all
 
     output = Output(json_wanted=json)
-    batch = attach_all(load(rollouts, output))
+    batch = attach_all(load(rollouts, out, output))
     aside = settle(batch.rejects, usable=len(batch), origin=rollouts, out=out, output=output)
     store = existing_graph(connect(database, output), graph)
     with output.waiting("Labelling"):

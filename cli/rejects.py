@@ -23,14 +23,16 @@ def reject_file(out: Path) -> Path:
     return out.with_name(out.name + ".rejects.jsonl")
 
 
-def load(path: Path, output: Output) -> RolloutBatch:
-    """Read a file of rollouts for a command.
+def load(path: Path, out: Path, output: Output) -> RolloutBatch:
+    """Read a file of rollouts for a command, once it is sure that there is a folder for its output.
 
     Raises:
-        DataError: The file cannot be read.
+        DataError: The file cannot be read, or the output could not be written.
     """
     if path.is_dir():
         raise DataError(f"{path} is a folder", hint="give a JSONL file of rollouts")
+    if not out.parent.is_dir():
+        raise DataError(f"cannot write {out}: there is no folder {out.parent}", hint="make it first")
     with output.waiting(f"Reading {path.name}"):
         return load_rollouts(path)
 

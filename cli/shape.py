@@ -56,8 +56,8 @@ def shape(
 ) -> None:
     """Shape the advantages of labelled rollouts (Eq. 7 and its variants).
 
-    Each step gets its base advantage and its shaped one. Groups that DAPO's dynamic sampling keeps aside go to
-    OUT.rejects.jsonl, with the records that cannot be read.
+    Each step gets its base advantage and its shaped one. Records that cannot be read go to OUT.rejects.jsonl, groups
+    that DAPO's dynamic sampling keeps aside to OUT.filtered.jsonl.
     """
     from proas.cli.rejects import end, load, settle
     from proas.rollout_files import write_rollouts
@@ -66,26 +66,28 @@ def shape(
 
     output = Output(json_wanted=json)
     config = named(preset.value).updated({**_settings(settings or ()), "algorithm": algo.value})
-    batch = load(labelled, output)
-    if not batch.rollouts:
-        settle(batch.rejects, usable=0, origin=labelled, out=out, output=output)
+    batch = load(labelled, out, output)
+    aside = settle(batch.rejects, usable=len(batch), origin=labelled, out=out, output=output)
     shaped = shape_batch(batch, config)
-    aside = settle(
-        shaped.batch.rejects, usable=len(shaped.batch) or len(shaped.filtered), origin=labelled, out=out, output=output
-    )
     write_rollouts(out, shaped.batch)
+    filtered = out.with_name(out.name + ".filtered.jsonl")
+    filtered.unlink(missing_ok=True)  # of an earlier run
+    if shaped.filtered:
+        write_rollouts(filtered, shaped.filtered)
+        output.warn(f"dynamic sampling kept {len(shaped.filtered):,} rollouts without a signal aside, in {filtered}")
     document = {
         "config": config.to_dict(),
         "rollouts": len(shaped.batch),
         "steps": shaped.batch.steps,
         "filtered": len(shaped.filtered),
+        "filtered_out": str(filtered) if shaped.filtered else None,
         "rejected": len(batch.rejects),
         "rejects": aside,
         "metrics": shaped.metrics,
         "out": str(out),
     }
-    summary = {"settings": config.describe(), "rollouts": len(shaped.batch), "written to": out}
-    output.result(document, facts_table(summary, title="Shaped"), "", diagnostics_table({"value": shaped.diagnostics}))
+    facts = {"settings": config.describe(), "rollouts": len(shaped.batch), "written to": out}
+    output.result(document, facts_table(facts, title="Shaped"), diagnostics_table({"value": shaped.diagnostics}))
     end(batch.rejects, strict=strict)
 
 

@@ -126,12 +126,13 @@ class _Bar:
 
 
 def _table(report: BuildReport) -> Table:
-    facts: dict[str, object] = {"trials considered": report.considered, "tasks built": report.tasks}
+    facts: dict[str, object] = {"trials considered": report.considered, "tasks with a graph": report.tasks}
     facts |= {f"  from {name}": count for name, count in sorted(report.built.items())}
-    facts |= {"already there": report.skipped, "without a graph": sum(report.rejected.values())}
+    facts |= {"  there before": report.skipped, "without a graph": sum(report.rejected.values())}
     facts |= {f"  {name.replace('_', ' ')}": count for name, count in sorted(report.rejected.items())}
-    facts |= {"states": report.states, "transitions": sum(report.transitions.values())}
-    facts |= {f"  from {name} ": count for name, count in sorted(report.transitions.items())}
+    facts |= {"states": f"{report.states:,}, {report.added_states:,} of them new"}
+    facts |= {"transitions": f"{sum(report.transitions.values()):,}, {report.added_transitions:,} of them new"}
+    facts |= {f"  {name}": count for name, count in sorted(report.transitions.items())}
     if report.carry_over_share is not None:
         facts["plans carried over as they are"] = f"{report.carry_over_share:.1%}"
     facts["time"] = f"{report.seconds:.1f} s, {report.rate:.0f} trials/s"

@@ -49,18 +49,20 @@ def stats(graph: GraphName, database: DatabaseOptions, version: VersionOption = 
     if found.base:
         facts |= {"own states": found.own_states, "own transitions": found.own_transitions}
     sources = columns("source", "states", "transitions", right=("states", "transitions"))
-    for name in sorted(found.states_by_source.keys() | found.transitions_by_source.keys()):
+    names = sorted(found.states_by_source.keys() | found.transitions_by_source.keys())
+    for name in names:
         states, transitions = found.states_by_source.get(name, 0), found.transitions_by_source.get(name, 0)
         sources.add_row(plain(name), f"{states:,}", f"{transitions:,}")
-    versions = columns("version", "run", "new states", "new transitions", "at", right=("version",))
+    numbers = ("version", "new states", "new transitions")
+    versions = columns(*numbers, "run", "at", right=numbers)
     for made in found.versions[-10:]:
         versions.add_row(
-            str(made.k), plain(made.run), f"{made.added_states:,}", f"{made.added_transitions:,}", made.at[:19]
+            str(made.k), f"{made.added_states:,}", f"{made.added_transitions:,}", plain(made.run), made.at[:19]
         )
     document: dict[str, Any] = asdict(found)
     document["by_source"] = {
-        "states": dict(found.states_by_source),
-        "transitions": dict(found.transitions_by_source),
+        name: {"states": found.states_by_source.get(name, 0), "transitions": found.transitions_by_source.get(name, 0)}
+        for name in names
     }
     output.result(document, facts_table(facts, title=found.graph), sources, versions if found.versions else "")
 
@@ -84,7 +86,8 @@ def show(
     output = Output(json_wanted=json)
     store = existing_graph(connect(database, output), graph)
     found = store.read(find_task(store, task, version), version=version)
-    output.result({"graph": graph, **as_document(found)}, *as_ladder(found, listed=states))
+    document = {"graph": graph, "version": store.info().version if version is None else version, **as_document(found)}
+    output.result(document, *as_ladder(found, listed=states))
 
 
 @with_database

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from proas.errors import GraphNotFound, UsageError
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["find_task"]
 
 _SUGGESTED = 5
+_ALIKE = 0.7
 
 
 def find_task(graph: ReferenceGraph, typed: str, version: int | None = None) -> str:
@@ -29,10 +30,20 @@ def find_task(graph: ReferenceGraph, typed: str, version: int | None = None) -> 
     if len(beginning) == 1:
         return beginning[0]
     if beginning:
-        shown = ", ".join(beginning[:_SUGGESTED]) + (", ..." if len(beginning) > _SUGGESTED else "")
-        raise UsageError(f"{len(beginning):,} tasks begin with {typed!r}", hint=f"say more: {shown}")
-    wanted = typed.lower()
-    near = [key for key in keys if wanted and wanted in key.lower()]
-    near += [key for key in difflib.get_close_matches(typed, keys, n=_SUGGESTED, cutoff=0.5) if key not in near]
-    hint = f"did you mean {' or '.join(near[:_SUGGESTED])}?" if near else f"the graph knows {len(keys):,} tasks"
+        raise UsageError(f"{len(beginning):,} tasks begin with {typed!r}", hint=f"say more:{_listed(beginning)}")
+    near = _near(typed.lower(), keys) if typed else []
+    hint = f"did you mean:{_listed(near)}" if near else f"the graph knows {len(keys):,} tasks"
     raise GraphNotFound(f"graph {graph.name!r} has no task {typed!r}", hint=hint)
+
+
+def _near(wanted: str, keys: list[str]) -> list[str]:
+    """Keys that contain what was typed, then those that begin much like it."""
+    within = [key for key in keys if wanted in key.lower()]
+    alike = {key: SequenceMatcher(None, wanted, key[: len(wanted)].lower()).ratio() for key in keys}
+    ranked = sorted((key for key in keys if alike[key] > _ALIKE), key=lambda key: -alike[key])
+    return [*within, *(key for key in ranked if key not in within)]
+
+
+def _listed(keys: list[str]) -> str:
+    lines = [*keys[:_SUGGESTED], *([f"and {len(keys) - _SUGGESTED:,} more"] if len(keys) > _SUGGESTED else [])]
+    return "".join(f"\n      {line}" for line in lines)

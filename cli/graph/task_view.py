@@ -10,6 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from proas.cli.console import facts_table, plain
+from proas.graph.captions import caption_of
 from proas.rollouts import State
 
 if TYPE_CHECKING:
@@ -92,9 +93,9 @@ def _add_states(rung: Tree, states: list[State], *, start: str, listed: int) -> 
     ordered = sorted(states, key=lambda state: (state.key != start, state.facts))
     for state in ordered[:listed]:
         mark = ("start  ", "green") if state.key == start else ("state  ", "dim")
-        rung.add(Text.assemble(mark, plain(", ".join(state.facts) or "nothing of note")))
+        rung.add(Text.assemble(mark, plain(caption_of(state.facts))))
     if listed and len(ordered) > listed:
-        rung.add(Text(f"... {len(ordered) - listed:,} more states", "dim"))
+        rung.add(Text(f"... {len(ordered) - listed:,} more", "dim"))
 
 
 def _add_ways_on(rung: Tree, leaving: list[Transition], graph: TaskGraph, index: int) -> None:
@@ -103,7 +104,7 @@ def _add_ways_on(rung: Tree, leaving: list[Transition], graph: TaskGraph, index:
     for action, target in onward[:_ACTIONS]:
         rung.add(Text.assemble(("action ", "yellow"), plain(action), (f" -> {target}", "bold cyan")))
     if len(onward) > _ACTIONS:
-        rung.add(Text(f"... {len(onward) - _ACTIONS:,} more actions lead on", "dim"))
+        rung.add(Text(f"... {len(onward) - _ACTIONS:,} more lead on", "dim"))
 
 
 def _later(graph: TaskGraph, transition: Transition, index: int) -> bool:
