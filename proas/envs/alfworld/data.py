@@ -19,7 +19,17 @@ from proas.envs.alfworld.archive import TRIAL_FILES, is_archive, unpacked
 from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.errors import DataError
 
-__all__ = ["Trial", "TrialError", "TrialProblem", "Wording", "data_root", "iter_trials", "read_traj_data", "trial_at"]
+__all__ = [
+    "Trial",
+    "TrialError",
+    "TrialProblem",
+    "Wording",
+    "data_root",
+    "iter_trials",
+    "read_traj_data",
+    "sample_root",
+    "trial_at",
+]
 
 Wording = Literal["put", "move"]
 """``put X in/on Y`` and arrivals at a location (2.1.1), or ``move X to Y`` and arrivals at a receptacle (2.1.3)."""
@@ -81,6 +91,11 @@ class Trial:
     def goal(self) -> AlfWorldGoal:
         """Goal by the name of the folder. Raises ``DataError`` where the name is not one of the six task types."""
         return AlfWorldGoal.from_task_key(self.key)
+
+
+def sample_root() -> Path:
+    """Folder of the few trials of our own that come with the package, one of each kind and a sliced one."""
+    return Path(__file__).parent / "data" / "samples"
 
 
 def data_root() -> Path:

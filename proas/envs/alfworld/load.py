@@ -6,11 +6,11 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proas.envs.alfworld.archive import cache_root
 from proas.envs.alfworld.data import (
@@ -29,7 +29,7 @@ from proas.envs.alfworld.pddl import PddlError, UnsupportedGoal, goal_of, read_p
 from proas.envs.alfworld.rules import UnsupportedDomain, default_rules, rules_of, task_of
 from proas.errors import DataError
 
-__all__ = ["PARSER_VERSION", "iter_games", "load_game"]
+__all__ = ["PARSER_VERSION", "game_from_document", "iter_games", "load_game"]
 
 PARSER_VERSION = 1
 """Part of every cache key; raised whenever the parsed form or its meaning changes."""
@@ -125,11 +125,18 @@ def _cached(source: _Source, *, cached: bool) -> Game:
 
 def _parse(source: _Source) -> Game:
     key, kind, text, task_type, params = source
-    try:
+    with _problems_of(key):
         if kind == "game":
             return _from_game_file(key, text)
         wording: Wording = "put" if kind == "put" else "move"
         return _from_initial_state(key, text, wording, task_type, params)
+
+
+@contextmanager
+def _problems_of(key: str) -> Iterator[None]:
+    """Turn what the readers raise into the trial's own problem."""
+    try:
+        yield
     except UnsupportedDomain as error:
         raise TrialError(key, "unsupported_domain", error.message) from error
     except PddlError as error:
@@ -138,7 +145,20 @@ def _parse(source: _Source) -> Game:
 
 
 def _from_game_file(key: str, text: str) -> Game:
-    document = read_json(key, Path("game.tw-pddl"), text)
+    return _from_document(key, read_json(key, Path("game.tw-pddl"), text))
+
+
+def game_from_document(key: str, document: dict[str, Any]) -> Game:
+    """The game of a parsed ``game.tw-pddl``, wherever it came from.
+
+    Raises:
+        TrialError: It cannot be played.
+    """
+    with _problems_of(key):
+        return _from_document(key, document)
+
+
+def _from_document(key: str, document: dict[str, Any]) -> Game:
     parts = [document.get(name) for name in ("pddl_domain", "grammar", "pddl_problem")]
     domain, grammar, problem_text = (part if isinstance(part, str) else None for part in parts)
     if domain is None or grammar is None or problem_text is None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from proas.envs.alfworld.data import Trial, read_json, read_text
+from proas.envs.alfworld.data import Trial, Wording, read_json, read_text
 from proas.envs.alfworld.goal import AlfWorldGoal, goal_sentence
 from proas.errors import DataError, EnvironmentFailure
 
@@ -89,14 +90,36 @@ def _domain_and_grammar() -> tuple[str, str]:
     return domain[0].read_text(encoding="utf-8"), grammar[0].read_text(encoding="utf-8")
 
 
-def game_document(trial: Trial) -> dict[str, Any]:
+_OLDER_GRAMMAR = (
+    ("You arrive at {r.name}", "You arrive at {lend.name}"),
+    ("You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}."),
+    ('"move {o} to {r}"', '"put {o} in/on {r}"'),
+)
+
+
+def _older(domain: str, grammar: str) -> tuple[str, str]:
+    """The same domain and grammar as the release 2.1.1 has them: sinks clean, the older wording, no help."""
+    domain = domain.replace(";(receptacleType ?r SinkType)", "(receptacleType ?r SinkType)")
+    domain = re.sub(r"\(:action help\b.*?\n\)\n", "", domain, flags=re.DOTALL)
+    for now, then in _OLDER_GRAMMAR:
+        grammar = grammar.replace(now, then)
+    return domain, re.sub(r"\naction help \{.*?\n\}\n", "\n", grammar, flags=re.DOTALL)
+
+
+def game_document(trial: Trial, wording: Wording = "move") -> dict[str, Any]:
     """What a ``game.tw-pddl`` of a trial holds, with the installed alfworld's domain and grammar.
+
+    Args:
+        trial: The trial.
+        wording: ``put`` for the form that release 2.1.1 has.
 
     Raises:
         EnvironmentFailure: alfworld is not installed.
         TrialError: The trial lacks its initial state or its parameters.
     """
     domain, grammar = _domain_and_grammar()
+    if wording == "put":
+        domain, grammar = _older(domain, grammar)
     if trial.initial_state is None or trial.traj_data is None:
         raise DataError(f"{trial.key}: a game file needs initial_state.pddl and traj_data.json")
     document = read_json(trial.key, trial.traj_data)
@@ -110,7 +133,7 @@ def game_document(trial: Trial) -> dict[str, Any]:
     }
 
 
-def write_game_file(trial: Trial) -> Path:
+def write_game_file(trial: Trial, wording: Wording = "move") -> Path:
     """Write ``game.tw-pddl`` into a trial's folder, so that the reference engine can play it.
 
     Raises:
@@ -118,5 +141,5 @@ def write_game_file(trial: Trial) -> Path:
         TrialError: The trial lacks its initial state or its parameters.
     """
     path = trial.path / "game.tw-pddl"
-    path.write_text(json.dumps(game_document(trial)), encoding="utf-8")
+    path.write_text(json.dumps(game_document(trial, wording)), encoding="utf-8")
     return path
