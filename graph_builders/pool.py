@@ -1,8 +1,8 @@
 """Work spread over processes, answered in order, with a bounded number of items in flight.
 
 The processes are started afresh (``spawn``): the caller may hold a database driver, which must not be forked. A worker
-that dies (killed, out of memory) costs the one item that it died of: the items in flight are tried again one by one
-in a process of their own, and the one that ends its process again is given up.
+that dies (killed, out of memory) costs the one item that it died of: the items in flight are tried again one by one,
+and the one that ends its process again is given up.
 """
 
 from __future__ import annotations
@@ -74,12 +74,14 @@ def in_order(work: Callable[[T], R], items: Iterable[T], *, workers: int, lost: 
             try:
                 answers = answer.result()
             except BrokenProcessPool:
-                # Every chunk in flight fails with the pool; which one killed it shows only by trying each alone.
+                # All that is in flight fails with the pool; which item killed it shows only one by one.
                 pool.shutdown(cancel_futures=True)
-                answers = [_alone(work, item, lost) for item in chunk]
+                flying.appendleft((chunk, answer))
+                yield from _one_by_one(work, flying, lost)
+                flying.clear()
                 pool = _start(count)
-                flying = deque((c, f if _whole(f) else _submit(pool, work, c)) for c, f in flying)
-            yield from answers
+            else:
+                yield from answers
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -116,12 +118,23 @@ def _whole(answer: Future[list[R]]) -> bool:
     return answer.done() and not answer.cancelled() and answer.exception() is None
 
 
-def _alone(work: Callable[[T], R], item: T, lost: Callable[[T], R]) -> R:
+def _one_by_one(
+    work: Callable[[T], R], flying: Iterable[tuple[tuple[T, ...], Future[list[R]]]], lost: Callable[[T], R]
+) -> Iterator[R]:
+    """Answers that came back whole, and the others from one worker at a time, replaced whenever an item kills it."""
     pool = _start(1)
     try:
-        return pool.submit(work, item).result()
-    except BrokenProcessPool:
-        return lost(item)
+        for chunk, answer in flying:
+            if _whole(answer):
+                yield from answer.result()
+                continue
+            for item in chunk:
+                try:
+                    yield pool.submit(work, item).result()
+                except BrokenProcessPool:
+                    pool.shutdown(cancel_futures=True)
+                    pool = _start(1)
+                    yield lost(item)
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -10,9 +10,9 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proas.graph.records import TaskGraph
-from proas.graph.store import ReferenceGraph
 from proas.graph_builders.base import (
     Builder,
     BuildOptions,
@@ -22,6 +22,9 @@ from proas.graph_builders.base import (
     NoProgress,
     Rejected,
 )
+
+if TYPE_CHECKING:  # worker processes import this package and need no database driver
+    from proas.graph.store import ReferenceGraph
 
 __all__ = ["build_graph"]
 
