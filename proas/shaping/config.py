@@ -50,8 +50,8 @@ class ShapingConfig(BaseModel):
         std_eps: Added to a standard deviation before dividing by it.
         success_reward: ``None``: the episode return is the record's ``reward``. A number: it is this for a success
             and 0 for a failure, and step rewards are left out.
-        invalid_penalty: Added to the reward of every step whose action was not applicable; at most 0, in units of
-            the reward.
+        invalid_penalty: Penalty of every step whose action was not applicable; at most 0, in units of the reward. It
+            takes the place of a negative reward that the record has there; ``recorded`` keeps the record's.
         penalty_only_groups: Groups whose returns differ by such penalties alone: ``keep`` them as they are, or
             ``drop`` the penalties there, which leaves the group at zero.
         dynamic_sampling: DAPO only: keep groups aside in which all succeeded or all failed.
@@ -92,7 +92,7 @@ class ShapingConfig(BaseModel):
     rows: Literal["trajectory", "step"] = "trajectory"
     std_eps: Positive = 1e-6
     success_reward: float | None = None
-    invalid_penalty: Annotated[float, Field(le=0.0)] = -0.1
+    invalid_penalty: Literal["recorded"] | Annotated[float, Field(le=0.0)] = -0.1
     penalty_only_groups: Literal["keep", "drop"] = "keep"
     dynamic_sampling: bool = True
     gamma: Fraction = 0.95
@@ -233,7 +233,7 @@ def preset(name: str) -> ShapingConfig:
 
 def _usage_error(error: ValidationError) -> UsageError:
     first = error.errors(include_url=False, include_context=False)[0]
-    name = ".".join(str(part) for part in first["loc"]) or "settings"
+    name = str(first["loc"][0]) if first["loc"] else "settings"
     valid = sorted(ShapingConfig.model_fields)
     if first["type"] == "extra_forbidden":
         near = difflib.get_close_matches(name, valid, n=1)

@@ -73,6 +73,7 @@ class Diagnostics:
     uncovered_rollouts: float | None = _meaning("rollouts of tasks that the graph does not know; they pass unchanged")
     label_faults: float | None = _meaning("labels that contradict themselves")
     invalid_share: float | None = _meaning("share of steps whose action was not applicable")
+    recorded_penalties: float | None = _meaning("invalid steps whose recorded reward was a penalty")
     seeks_share: float | None = _meaning("share of information-seeking steps")
     unreasonable_in_positive: float | None = _meaning("share of unreasonable steps among positive steps")
     nonprogress_in_negative: float | None = _meaning("share of non-progress steps among negative steps")
@@ -174,6 +175,7 @@ def measure(
         "groups_all_failed": _count(outcomes.all_failed),
         "groups_single": _count(sizes == 1),
         "invalid_share": _mean(frame.invalid),
+        "recorded_penalties": _count(frame.recorded_penalty < 0),
         "seeks_share": _mean(frame.seeks),
         "label_faults": label_faults,
     }

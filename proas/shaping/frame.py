@@ -11,19 +11,9 @@ import numpy.typing as npt
 
 from proas.errors import DataError
 from proas.rollouts import Rollout, RolloutBatch
-from proas.shaping.config import ShapingConfig
 from proas.shaping.ragged import Bools, Floats, Ints, codes, offsets_of, owner_of, sum_by_owner
 
-__all__ = [
-    "Frame",
-    "Rewards",
-    "anchors_of",
-    "baseline_returns",
-    "given_advantages",
-    "rewards_of",
-    "state_keys_of",
-    "success_of",
-]
+__all__ = ["Frame", "anchors_of", "given_advantages", "state_keys_of", "success_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +32,7 @@ class Frame:
         invalid: ``(S,)``, the action was not applicable; a source that does not say counts as applicable.
         seeks: ``(S,)``.
         tokens: ``(S,)``.
+        recorded_penalty: ``(S,)``, the negative part of an invalid step's recorded reward, else 0.
     """
 
     rollouts: tuple[Rollout, ...]
@@ -55,6 +46,7 @@ class Frame:
     invalid: Bools
     seeks: Bools
     tokens: Ints
+    recorded_penalty: Floats
 
     @classmethod
     def of(cls, batch: RolloutBatch) -> Frame:
@@ -64,6 +56,8 @@ class Frame:
         offsets = offsets_of([len(rollout.steps) for rollout in rollouts])
         claimed = _flags(rollout.success for rollout in rollouts)
         success = _flags(success_of(rollout) for rollout in rollouts)
+        invalid = _flags(step.valid is False for step in steps)
+        rewards = np.array([step.reward for step in steps], dtype=np.float64)
         return cls(
             rollouts=rollouts,
             offsets=offsets,
@@ -73,9 +67,10 @@ class Frame:
             success=success,
             cut_success=claimed & ~success,
             covered=_flags(rollout.covered is True for rollout in rollouts),
-            invalid=_flags(step.valid is False for step in steps),
+            invalid=invalid,
             seeks=_flags(step.seeks for step in steps),
             tokens=np.array([step.tokens for step in steps], dtype=np.int64),
+            recorded_penalty=np.where(invalid & (rewards < 0), rewards, 0.0),
         )
 
     def segment(self, i: int) -> slice:
@@ -87,45 +82,9 @@ class Frame:
         return sum_by_owner(values.astype(np.float64), self.owner, len(self.rollouts))
 
 
-@dataclass(frozen=True, slots=True)
-class Rewards:
-    """Rewards before penalties.
-
-    Attributes:
-        returns: Episode returns, ``(N,)``.
-        steps: Step rewards, ``(S,)``; they sum to the return of each rollout that has steps.
-    """
-
-    returns: Floats
-    steps: Floats
-
-
 def success_of(rollout: Rollout) -> bool:
     """Whether a rollout solved its task; one cut at the step limit did not."""
     return rollout.success and rollout.ended != "step_limit"
-
-
-def rewards_of(frame: Frame, success_reward: float | None) -> Rewards:
-    """Returns and step rewards.
-
-    The last step receives what the step rewards lack of the episode return, so that sources that record only the
-    outcome and sources that record every reward mean the same. A success that the step limit cut earns nothing.
-
-    Raises:
-        DataError: A reward is NaN or infinite.
-    """
-    steps = np.array([step.reward for rollout in frame.rollouts for step in rollout.steps], dtype=np.float64)
-    returns = np.array([rollout.reward for rollout in frame.rollouts], dtype=np.float64)
-    if success_reward is not None:
-        returns = np.where(frame.success, success_reward, 0.0)
-        steps = np.zeros(steps.size)
-    _reject_non_finite(frame, returns, steps)
-    returns = np.where(frame.cut_success, np.minimum(returns, 0.0), returns)
-    lacking = returns - frame.sum_by_rollout(steps)
-    lacking[np.abs(lacking) <= 1e-12 * np.abs(returns)] = 0.0
-    present = np.diff(frame.offsets) > 0
-    steps[frame.offsets[1:][present] - 1] += lacking[present]
-    return Rewards(returns, steps)
 
 
 def given_advantages(frame: Frame) -> tuple[Floats, list[float | None]]:
@@ -182,34 +141,6 @@ def state_keys_of(rollout: Rollout, purpose: str, otherwise: str) -> tuple[str, 
             f"rollout {rollout.id!r} carries no states, which {purpose} need",
             hint=f"label the rollouts first, or {otherwise}",
         ) from None
-
-
-def baseline_returns(frame: Frame, rewards: Rewards, config: ShapingConfig) -> tuple[Rewards, Floats]:
-    """Rewards with the invalid-action penalty, and the penalty of each step, ``(S,)``.
-
-    With ``penalty_only_groups = drop``, groups whose returns are otherwise equal are left without penalties.
-    """
-    penalty = np.where(frame.invalid, config.invalid_penalty, 0.0)
-    if config.penalty_only_groups == "drop" and len(frame.rollouts):
-        size = int(frame.groups.max()) + 1
-        low, high = np.full(size, np.inf), np.full(size, -np.inf)
-        np.minimum.at(low, frame.groups, rewards.returns)
-        np.maximum.at(high, frame.groups, rewards.returns)
-        flat = high - low <= 1e-12 * np.maximum(np.abs(high), np.abs(low))
-        penalty[flat[frame.groups][frame.owner]] = 0.0
-    penalised = Rewards(rewards.returns + frame.sum_by_rollout(penalty), rewards.steps + penalty)
-    return penalised, penalty
-
-
-def _reject_non_finite(frame: Frame, returns: Floats, steps: Floats) -> None:
-    for i in np.flatnonzero(~np.isfinite(returns)):
-        raise DataError(f"rollout {frame.rollouts[i].id!r}: reward is {returns[i]}", hint="rewards must be finite")
-    for j in np.flatnonzero(~np.isfinite(steps)):
-        owner = int(frame.owner[j])
-        raise DataError(
-            f"rollout {frame.rollouts[owner].id!r}, step {j - frame.offsets[owner]}: reward is {steps[j]}",
-            hint="rewards must be finite",
-        )
 
 
 def _flags(values: Iterable[bool]) -> Bools:

@@ -12,8 +12,9 @@ from proas.shaping.config import ShapingConfig
 from proas.shaping.diagnostics import Diagnostics, Growth, StepVerdicts, measure
 from proas.shaping.eq7 import apr_measure, apr_scope, apr_weights, mui_weights
 from proas.shaping.estimators import LossUnit, anchor_advantages, group_outcomes, grpo, token_weights
-from proas.shaping.frame import Frame, Rewards, anchors_of, baseline_returns, given_advantages, rewards_of, success_of
+from proas.shaping.frame import Frame, anchors_of, given_advantages, success_of
 from proas.shaping.ragged import Bools, Floats, baseline, future_count, relative
+from proas.shaping.rewards import Rewards, rewards_of
 from proas.shaping.verdicts import Verdicts, match_confidence, verdicts_of
 
 __all__ = ["Shaped", "shape"]
@@ -98,19 +99,27 @@ def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) ->
         given, recorded = given_advantages(frame)
         return _Base(recorded, given, kept)
     std, eps = config.normalise == "mean_std", config.std_eps
-    rewards = rewards_of(frame, config.success_reward)
+    rewards = rewards_of(frame, config)
     if config.progress_as == "reward":
-        rewards = _with_progress(frame, verdicts, rewards, config.progress_bonus)
-    rewards, penalty = baseline_returns(frame, rewards, config)
+        advanced = verdicts.progress & verdicts.judged[frame.owner]
+        rewards = rewards.with_bonus(frame, np.where(advanced, config.progress_bonus, 0.0))
+    if config.penalty_only_groups == "drop":
+        rewards = rewards.without_lone_penalties(frame)
     if config.rows == "step":
-        trajectory, steps = _step_rows(frame, rewards, penalty, std=std, eps=eps)
+        trajectory, steps = _step_rows(frame, rewards, std=std, eps=eps)
     else:
-        trajectory = grpo(rewards.returns, frame.groups, std=std, eps=eps)
+        trajectory = grpo(rewards.returns(frame), frame.groups, std=std, eps=eps)
         steps = trajectory[frame.owner]
     if config.algorithm == "gigpo":
         anchors = anchors_of(frame, config.anchor)
         steps = steps + config.omega * anchor_advantages(
-            rewards.steps, frame.offsets, frame.groups, anchors, gamma=config.gamma, std=std, eps=eps
+            rewards.steps + rewards.penalties,
+            frame.offsets,
+            frame.groups,
+            anchors,
+            gamma=config.gamma,
+            std=std,
+            eps=eps,
         )
     if config.algorithm == "dapo" and config.dynamic_sampling:
         kept = group_outcomes(frame.success, frame.groups).mixed[frame.groups]
@@ -118,18 +127,12 @@ def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) ->
     return _Base([float(value) for value in trajectory], steps, kept)
 
 
-def _with_progress(frame: Frame, verdicts: Verdicts, rewards: Rewards, bonus: float) -> Rewards:
-    extra = np.where(verdicts.progress & verdicts.judged[frame.owner], bonus, 0.0)
-    return Rewards(rewards.returns + frame.sum_by_rollout(extra), rewards.steps + extra)
-
-
-def _step_rows(frame: Frame, rewards: Rewards, penalty: Floats, *, std: bool, eps: float) -> tuple[Floats, Floats]:
-    """One row a step, as in verl-agent: the return without penalties, plus the step's own penalty."""
-    outcome = rewards.returns - frame.sum_by_rollout(penalty)
-    rows, groups = outcome[frame.owner] + penalty, frame.groups[frame.owner]
+def _step_rows(frame: Frame, rewards: Rewards, *, std: bool, eps: float) -> tuple[Floats, Floats]:
+    """One row a step, as in verl-agent: the episode's outcome, plus the step's own penalty."""
+    rows, groups = rewards.outcomes[frame.owner] + rewards.penalties, frame.groups[frame.owner]
     base = baseline(rows, groups, int(frame.groups.max(initial=-1)) + 1)
     steps = relative(rows, groups, base, std=std, eps=eps)
-    return relative(outcome, frame.groups, base, std=std, eps=eps), steps
+    return relative(rewards.outcomes, frame.groups, base, std=std, eps=eps), steps
 
 
 def _weights(frame: Frame, verdicts: Verdicts, base: Floats, config: ShapingConfig) -> Floats:

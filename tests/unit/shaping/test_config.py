@@ -121,7 +121,7 @@ SETTINGS = st.fixed_dictionaries(
         "normalise": st.sampled_from(["mean_std", "mean"]),
         "rows": st.sampled_from(["trajectory", "step"]),
         "success_reward": st.none() | st.floats(-5, 5),
-        "invalid_penalty": st.floats(-2, 0),
+        "invalid_penalty": st.just("recorded") | st.floats(-2, 0),
         "penalty_only_groups": st.sampled_from(["keep", "drop"]),
         "dynamic_sampling": st.booleans(),
         "gamma": st.floats(0, 1),

@@ -241,6 +241,43 @@ def test_penalties_stay_where_returns_differ(rollout: Build, batch: Batch) -> No
         assert [r.advantage for r in shaped.batch] == near(0.45, -0.45)
 
 
+def test_recorded_penalties_are_replaced_and_not_doubled(rollout: Build, batch: Batch) -> None:
+    def members(**record: Any) -> RolloutBatch:
+        won = rollout("won", [0, 0, 1], won=True, valid="01", **record)
+        return batch([won, rollout("lost", [0, 1])])
+
+    paid = members(rewards=[-0.1, 10], reward=9.9)
+    unpaid = members(rewards=[0, 10], reward=10)
+    outcome_only = members(rewards=[-0.1, 10], reward=10)  # the return is not the sum: it holds no penalty
+    for algorithm in ("grpo", "gigpo"):
+        config = PAPER.updated({"algorithm": algorithm, "normalise": "mean"})
+        first = bases(shape(paid, config), "won")
+        assert first == near(*bases(shape(unpaid, config), "won"))
+        assert first == near(*bases(shape(outcome_only, config), "won"))
+        if algorithm == "grpo":
+            assert first == near(4.95, 4.95)  # 9.9 and 0: mean 4.95
+    centred = PAPER.updated({"normalise": "mean"})
+    assert bases(shape(paid, centred.updated({"invalid_penalty": -1})), "won") == near(4.5, 4.5)
+    assert bases(shape(paid, centred.updated({"invalid_penalty": 0})), "won") == near(5, 5)
+    assert bases(shape(paid, centred.updated({"invalid_penalty": "recorded"})), "won") == near(4.95, 4.95)
+    assert bases(shape(unpaid, centred.updated({"invalid_penalty": "recorded"})), "won") == near(5, 5)
+    assert shape(paid, centred).metrics["proas/recorded_penalties"] == 1
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "gigpo"])
+def test_recorded_penalties_alone_are_no_signal(rollout: Build, batch: Batch, algorithm: str) -> None:
+    """Sums such as 3 * -0.1 leave a trace of rounding behind, which must not pass for a difference."""
+    failed = batch(
+        [
+            rollout("clean", [0, 1, 2, 3]),
+            rollout("clumsy", [0, 0, 0, 0], valid="000", rewards=[-0.1] * 3, reward=sum([-0.1] * 3)),
+            rollout("half", [0, 0, 1, 2], valid="011", rewards=[-0.1, 0, 0], reward=-0.1),
+        ]
+    )
+    config = preset("recommended").updated({"algorithm": algorithm})
+    assert shape(failed, config).metrics["proas/groups_without_signal"] == 1
+
+
 def test_partial_scores_of_failed_rollouts_are_a_signal(rollout: Build, batch: Batch) -> None:
     failed = batch([rollout("near", [0, 1], reward=0.6), rollout("far", [0, 1], reward=0.2)])
     shaped = shape(failed, preset("recommended"))
