@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proas.errors import GraphCapacityError
 from proas.graph.client import Client, Transaction
@@ -101,7 +101,9 @@ def _add_batch(client: Client, name: str, batch: Sequence[TaskGraph], limit: int
 
 def _write_some(tx: Transaction, name: str, batch: Sequence[TaskGraph], limit: int) -> _Attempt:
     """Write at most ``limit`` missing rows of a batch; what is left is found missing by the next transaction."""
-    scope = lock_graph(tx, name)
+    current = lock_graph(tx, name)
+    # What a layer sees of its base never changes, so a version that some layer sees is closed.
+    scope = replace(current, version=current.version + 1) if current.pinned else current
     known = known_tasks(tx, scope, [graph.task.key for graph in batch])
     digests = {graph.task.key: _digest(graph) for graph in batch}
     wanted = [graph for graph in batch if digests[graph.task.key] not in known[graph.task.key].built]
@@ -110,7 +112,9 @@ def _write_some(tx: Transaction, name: str, batch: Sequence[TaskGraph], limit: i
     missing = missing_pieces(tx, scope, sound, known)
     pieces = missing.first(limit)
     write_pieces(tx, scope, pieces)
-    if pieces.states or pieces.transitions:
+    if pieces.rows and current.pinned:
+        tx.rows("set_version", graph=name, version=scope.version)
+    if pieces.rows:
         counts = {"states": pieces.states, "transitions": pieces.transitions}
         tx.rows("count_version", graph=name, k=scope.version, run=BUILD_RUN, **counts)
     whole = len(pieces.rows) == len(missing.rows)

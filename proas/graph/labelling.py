@@ -100,5 +100,5 @@ def _with_label(step: Step, label: Label | None) -> Step:
 
 
 @lru_cache(maxsize=4096)
-def _label(reasonable: bool, progress: bool, drift: int) -> Label:  # noqa: FBT001  # columns of the answer
+def _label(reasonable: bool, progress: bool, drift: int) -> Label:  # the columns of the answer
     return Label(reasonable=reasonable, progress=progress, drift=drift)

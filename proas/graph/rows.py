@@ -1,7 +1,6 @@
 """Stored elements one by one, exactly as the database holds them: what exchange files are made of.
 
-A graph is the set of its rows. :meth:`ReferenceGraph.rows` streams them in key order and
-:meth:`ReferenceGraph.restore` writes them back, so that a round trip gives an identical graph.
+A graph is the set of its rows. :meth:`ReferenceGraph.rows` streams them in key order.
 """
 
 from __future__ import annotations

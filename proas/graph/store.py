@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+
 from proas.graph.building import Progress, add_task_graphs
 from proas.graph.client import Client
 from proas.graph.connect import Connection
+from proas.graph.evolution import evolve_graph
 from proas.graph.labelling import OnFailure, label_batch
 from proas.graph.layers import all_graphs, create_graph, drop_graph, graph_info
 from proas.graph.migrations import require_schema
 from proas.graph.names import check_graph_name
+from proas.graph.promotion import promote_layer
+from proas.graph.reading import (
+    count_graph,
+    graph_growth,
+    iter_task_graphs,
+    iter_tasks,
+    read_task_graph,
+    scope_at,
+)
 from proas.graph.records import Task, TaskGraph
 from proas.graph.reports import (
     AddReport,
@@ -21,7 +32,9 @@ from proas.graph.reports import (
     PromoteReport,
     VerifyReport,
 )
-from proas.graph.rows import Row, RowKind
+from proas.graph.rows import RowKind
+from proas.graph.stored import stored_rows
+from proas.graph.verification import verify_graph
 from proas.purify import Purification
 from proas.rollouts import Rollout, RolloutBatch
 from proas.subgoals import Ladder, generic_ladder
@@ -100,7 +113,7 @@ class ReferenceGraph:
     def add(
         self, task_graphs: Iterable[TaskGraph], *, batch_rows: int = 2000, progress: Progress | None = None
     ) -> AddReport:
-        """Merge verified task graphs in, as part of the current version.
+        """Merge verified task graphs in, as part of the current version (of the next one if a layer sees the current).
 
         Streams: memory does not grow with the number of task graphs. Each batch is one transaction, so a build that
         is cut off leaves whole batches, and a rerun goes on from there. Tasks that are whole are skipped.
@@ -147,19 +160,16 @@ class ReferenceGraph:
             GraphNotFound: No such graph.
             GraphVersionError: The schema is not migrated.
         """
-        raise NotImplementedError
-
-    def restore(self, rows: Iterable[Row], *, progress: Progress | None = None) -> int:
-        """Write rows of :meth:`rows` back; idempotent. The rows come in the order of :data:`proas.graph.rows.ORDER`.
-
-        Returns:
-            Number of rows read.
-
-        Raises:
-            GraphConflict: A row contradicts what is stored.
-            GraphNotFound: No such graph.
-        """
-        raise NotImplementedError
+        require_schema(self._client)
+        return evolve_graph(
+            self._client,
+            self.name,
+            batch,
+            purification=purification,
+            ladder_of=ladder_of,
+            run=run,
+            version=version,
+        )
 
     def promote(self, *, run: str = "") -> PromoteReport:
         """Merge this layer into its base, in one transaction; the layer stays.
@@ -169,7 +179,8 @@ class ReferenceGraph:
         Raises:
             UsageError: This graph is not a layer.
         """
-        raise NotImplementedError
+        require_schema(self._client)
+        return promote_layer(self._client, self.name, run=run)
 
     def drop(self, *, force: bool = False, progress: Progress | None = None) -> DropReport:
         """Remove this graph, in batches. A drop that was cut off is finished by the next one.
@@ -209,23 +220,23 @@ class ReferenceGraph:
 
     def tasks(self, *, version: int | None = None) -> Iterator[Task]:
         """All tasks in order of their keys, streamed."""
-        raise NotImplementedError
+        return iter_tasks(self._client, scope_at(self._client, self.name, version))
 
     def read(self, task: str, *, version: int | None = None) -> TaskGraph:
         """The reference graph of one task. Raises :class:`GraphNotFound`."""
-        raise NotImplementedError
+        return read_task_graph(self._client, scope_at(self._client, self.name, version), task)
 
     def iter_task_graphs(self, *, version: int | None = None) -> Iterator[TaskGraph]:
         """The reference graphs of all tasks in order of their keys, streamed."""
-        raise NotImplementedError
+        return iter_task_graphs(self._client, scope_at(self._client, self.name, version))
 
     def rows(self, kind: type[RowKind]) -> Iterator[RowKind]:
         """The graph's own stored elements of one kind, in key order, streamed; without those of the base."""
-        raise NotImplementedError
+        return stored_rows(self._client, self.name, kind)
 
     def stats(self, *, version: int | None = None) -> GraphStats:
         """Counts."""
-        raise NotImplementedError
+        return count_graph(self._client, scope_at(self._client, self.name, version))
 
     def diff(self, from_version: int, to_version: int) -> GraphDiff:
         """What the graph gained between two versions, by task and subgoal.
@@ -234,8 +245,8 @@ class ReferenceGraph:
             UsageError: ``from_version`` is not below ``to_version``.
             GraphNotFound: No such version.
         """
-        raise NotImplementedError
+        return graph_growth(self._client, self.name, from_version, to_version)
 
     def verify(self, *, samples: int = 5) -> VerifyReport:
         """Check every invariant of the graph on the database, streamed task by task."""
-        raise NotImplementedError
+        return verify_graph(self._client, self.name, samples=samples)

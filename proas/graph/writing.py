@@ -46,12 +46,14 @@ class Scope:
         version: Its version.
         base: Base of a layer, else ``None``.
         base_version: Version of the base that the layer sees.
+        pinned: Some layer over this graph sees just this version, so that nothing may be added to it any more.
     """
 
     graph: str
     version: int
     base: str | None
     base_version: int | None
+    pinned: bool = False
 
     def parameters(self) -> dict[str, Any]:
         """The scope as parameters ``graph``, ``base`` and ``base_version``."""
@@ -124,7 +126,7 @@ def lock_graph(tx: Transaction, graph: str) -> Scope:
         raise GraphNotFound(f"there is no graph {graph!r}", hint="`proas graph list` shows them")
     if row["dropping"]:
         raise GraphConflict(f"graph {graph!r} is being dropped", hint="finish with `proas graph drop`, or use another")
-    return Scope(graph, row["version"], row["base"], row["base_version"])
+    return Scope(graph, row["version"], row["base"], row["base_version"], row["pinned"])
 
 
 def known_tasks(tx: Transaction, scope: Scope, keys: Iterable[str]) -> dict[str, Known]:

@@ -1,4 +1,4 @@
-// Create the successes of an imported graph, so that a rollout that was joined before is not joined again.
+// Create successes that a graph has not joined; the caller holds its lock.
 // Takes: graph, rows (list of maps: key, task, rollout, run, transitions, since).
 UNWIND $rows AS row
 CREATE (:Success {

@@ -1,0 +1,32 @@
+// Raw content of a page of tasks of one graph, and what its base shows of them.
+// Takes: graph, base (name or null), base_version, after (key before the page), limit.
+// Returns: key, task (map), below (the base shows the task), built (it was built here or there), subgoals, states,
+//   transitions, successes (lists of maps), base_states (list of [key, index]),
+//   base_transitions (list of [key, source, target]).
+MATCH (t:Task {graph: $graph}) WHERE t.key > $after
+WITH t ORDER BY t.graph, t.key LIMIT $limit
+OPTIONAL MATCH (below:Task {graph: $base, key: t.key}) WHERE below.since <= $base_version
+RETURN t.key AS key, t {.env, .start, .since, .inherited} AS task, below IS NOT NULL AS below,
+       size(t.built) > 0 OR size(coalesce(below.built, [])) > 0 AS built,
+       COLLECT { MATCH (t)-[:HAS_SUBGOAL]->(m:Subgoal) RETURN m {.key, .index, .description, .phrases, .condition} }
+         AS subgoals,
+       COLLECT {
+         MATCH (s:State {graph: $graph, task: t.key})
+         RETURN s {.key, .facts, .caption, .initial, .since, .inherited,
+                   members: COLLECT { MATCH (s)-[:MEMBER_OF]->(m) RETURN m.key }}
+       } AS states,
+       COLLECT {
+         MATCH (a)-[e:TRANSITION {graph: $graph, task: t.key}]->(b)
+         RETURN e {.key, .action, .support, .since, .inherited, source_state: a.key, target_state: b.key,
+                   ends_since: CASE WHEN a.since > b.since THEN a.since ELSE b.since END,
+                   at_home: a.graph = $graph AND b.graph = $graph AND a.task = t.key AND b.task = t.key}
+       } AS transitions,
+       COLLECT { MATCH (w:Success {graph: $graph, task: t.key}) RETURN w {.key, .transitions, .since} } AS successes,
+       COLLECT {
+         MATCH (s:State {graph: $base, task: t.key})-[:MEMBER_OF]->(m:Subgoal) WHERE s.since <= $base_version
+         RETURN [s.key, m.index]
+       } AS base_states,
+       COLLECT {
+         MATCH (a)-[e:TRANSITION {graph: $base, task: t.key}]->(b) WHERE e.since <= $base_version
+         RETURN [e.key, a.key, b.key]
+       } AS base_transitions
