@@ -29,6 +29,8 @@ Facts = Mapping[str, tuple[tuple[str, ...], ...]]
 """Argument tuples of the facts of each predicate."""
 
 _COMMENT = re.compile(r";[^\n]*")
+_MAX_DEPTH = 200
+"""Far deeper than any goal, and shallow enough for whatever walks the tree."""
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
@@ -67,6 +69,8 @@ def read_expression(text: str) -> Expression:
     for word in _TOKEN.findall(_COMMENT.sub("", text).lower()):
         if word == "(":
             open_lists.append([])
+            if len(open_lists) > _MAX_DEPTH:
+                raise PddlError(f"nested more than {_MAX_DEPTH} deep")
         elif word == ")":
             if len(open_lists) == 1:
                 raise PddlError("a closing parenthesis too many")
