@@ -32,6 +32,8 @@ class ExportReport:
         path: Where it lies.
         format: In which format.
         counts: Rows of each table.
+        left_out: Properties that somebody else put on elements of the graph and that no file has a place for, as
+            ``State.note``, with the number of elements that carry them.
         bytes: Size on disk.
         seconds: Wall-clock time.
     """
@@ -42,6 +44,7 @@ class ExportReport:
     path: Path
     format: ExchangeFormat
     counts: Mapping[str, int]
+    left_out: Mapping[str, int]
     bytes: int
     seconds: float
 
@@ -89,8 +92,17 @@ def export_graph(
             if progress is not None:
                 progress(len(batch))
         _check(soundness, None)
-    seconds = time.monotonic() - began
-    return ExportReport(graph.name, root.version, root.base, path, chosen, counts, _size(path), seconds)
+    return ExportReport(
+        graph=graph.name,
+        version=root.version,
+        base=root.base,
+        path=path,
+        format=chosen,
+        counts=counts,
+        left_out=_left_out(graph),
+        bytes=_size(path),
+        seconds=time.monotonic() - began,
+    )
 
 
 def _rows(graph: ReferenceGraph, *, flatten: bool) -> tuple[Iterator[Row], GraphRow]:
@@ -144,6 +156,14 @@ def _check(soundness: Soundness, batch: list[Placed] | None) -> None:
     except RecordError as error:
         hint = "run `proas graph verify`; if it finds nothing, a build was changing the graph: export again after it"
         raise GraphConflict(f"not exported, {error}", hint=hint) from error
+
+
+def _left_out(graph: ReferenceGraph) -> dict[str, int]:
+    # Fields that name the ends of a relationship are no properties, but a property of that name is not foreign either.
+    ours = {table.name.lower(): ["graph", *(column.name for column in table.columns)] for table in TABLES}
+    known = {kind: ours[kind] for kind in ("task", "subgoal", "state", "transition")}
+    found = Client(graph.connection).rows("exchange_foreign_properties", graph=graph.name, **known)
+    return {f"{row['kind']}.{row['property']}": row["n"] for row in found}
 
 
 def _size(path: Path) -> int:

@@ -37,7 +37,7 @@ _STATEMENTS: Mapping[type[Row], str] = {
     SubgoalRow: "create_subgoals",
     StateRow: "create_states",
     TransitionRow: "create_transitions",
-    SuccessRow: "exchange_create_successes",
+    SuccessRow: "create_successes",
 }
 _COUNTS = {
     "Version": "versions",

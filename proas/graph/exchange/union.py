@@ -42,10 +42,10 @@ def plain_rows(graph: RowSource, version: int) -> Iterator[Row]:
 
     The version is read once, at the start: what an evolution adds while the rows are streamed is newer and left out.
     """
+    tasks: set[str] = set()
     for table in TABLES:
-        for row in graph.rows(table.row):  # type: ignore[type-var]  # one call for each of the kinds
-            if _since(row) <= version:
-                yield replace(row, version=version) if isinstance(row, GraphRow) else row
+        for row in _visible(graph.rows(table.row), version, tasks):  # type: ignore[type-var]  # once for each kind
+            yield replace(row, version=version) if isinstance(row, GraphRow) else row
 
 
 def union_rows(base: RowSource, layer: RowSource, root: GraphRow) -> Iterator[Row]:
@@ -61,19 +61,32 @@ def union_rows(base: RowSource, layer: RowSource, root: GraphRow) -> Iterator[Ro
     """
     seen, shift = root.base_version, root.base_version
     yield GraphRow(version=shift + root.version, base="", base_version=-1, created=root.created)
-    later = {row.key for row in base.rows(TaskRow) if row.since > seen}
-    unions: tuple[tuple[type[Any], Callable[[Any], bool], Callable[[Any, Any], Any]], ...] = (
-        (VersionRow, lambda row: row.k <= seen, _join_versions),
-        (TaskRow, lambda row: row.since <= seen, _join_tasks),
-        (SubgoalRow, lambda row: row.task not in later, _join_subgoals),
-        (StateRow, lambda row: row.since <= seen, _first),
-        (TransitionRow, lambda row: row.since <= seen, _join_transitions),
-        (SuccessRow, lambda row: row.since <= seen, _first),
+    joins: tuple[tuple[type[Any], Callable[[Any, Any], Any]], ...] = (
+        (VersionRow, _join_versions),
+        (TaskRow, _join_tasks),
+        (SubgoalRow, _join_subgoals),
+        (StateRow, _first),
+        (TransitionRow, _join_transitions),
+        (SuccessRow, _first),
     )
-    for kind, visible, join in unions:
-        below = filter(visible, base.rows(kind))
-        own = (_moved(row, shift) for row in layer.rows(kind) if _since(row) <= root.version)
+    tasks_below: set[str] = set()
+    tasks_own: set[str] = set()
+    for kind, join in joins:
+        below = _visible(base.rows(kind), seen, tasks_below)
+        own = (_moved(row, shift) for row in _visible(layer.rows(kind), root.version, tasks_own))
         yield from _merged(below, own, lambda row: row.k if isinstance(row, VersionRow) else row.key, join)
+
+
+def _visible(rows: Iterator[T], version: int, tasks: set[str]) -> Iterator[T]:
+    """Rows as of a version; a subgoal, which has no version of its own, with its task. Fills ``tasks`` in passing."""
+    for row in rows:
+        if isinstance(row, SubgoalRow):
+            if row.task in tasks:
+                yield row
+        elif (row.k if isinstance(row, VersionRow) else getattr(row, "since", 0)) <= version:
+            if isinstance(row, TaskRow):
+                tasks.add(row.key)
+            yield row
 
 
 def _merged(below: Iterator[T], own: Iterator[T], key: Callable[[T], Any], join: Callable[[T, T], T]) -> Iterator[T]:
@@ -86,10 +99,6 @@ def _merged(below: Iterator[T], own: Iterator[T], key: Callable[[T], Any], join:
         yield from held
         held = [row]
     yield from held
-
-
-def _since(row: Row) -> int:
-    return row.k if isinstance(row, VersionRow) else getattr(row, "since", 0)
 
 
 def _moved(row: Any, shift: int) -> Any:
