@@ -67,7 +67,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "rollouts.jsonl"
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(batch=st.lists(rollouts(), max_size=4, unique_by=lambda r: r.id))
 def test_what_is_written_is_read_again(batch: list[Rollout], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("round") / "r.jsonl"
