@@ -18,12 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Advance", "Output", "columns", "facts_table", "plain", "to_json", "use_plain_characters_if_needed"]
+__all__ = [
+    "Advance",
+    "Output",
+    "columns",
+    "facts_table",
+    "moment",
+    "plain",
+    "to_json",
+    "use_plain_characters_if_needed",
+]
 
 Advance = Callable[[int, int | None], None]
 """Tell a progress bar how much is done and, where known, of how much."""
@@ -73,22 +82,22 @@ def use_plain_characters_if_needed() -> None:
             reconfigure(errors="replace")
 
 
-def columns(*names: str, title: str | None = None, right: tuple[str, ...] = ()) -> Table:
+def columns(*names: str, right: tuple[str, ...] = ()) -> Table:
     """An empty table with these columns; those in ``right`` hold numbers."""
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in names:
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     return table
 
 
-def facts_table(facts: Mapping[str, object], *, title: str | None = None) -> Table:
-    """A small table of names and values."""
-    table = Table(title=title, box=None, show_header=False, title_justify="left", title_style="bold", pad_edge=False)
+def facts_table(facts: Mapping[str, object], *, title: str = "") -> Group:
+    """Names and values in two columns, under a title."""
+    table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
         table.add_row(name, value if isinstance(value, Text) else plain(shown(value)))
-    return table
+    return Group(Text(title, "bold"), table) if title else Group(table)
 
 
 def shown(value: object) -> str:
@@ -102,6 +111,11 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return str(value)
+
+
+def moment(iso: str) -> Text:
+    """A point in time, to the second, from its ISO 8601 form."""
+    return Text(iso[:19].replace("T", " "), no_wrap=True)
 
 
 class Output:
@@ -121,8 +135,14 @@ class Output:
         if self.json_wanted:
             print(to_json(dict(document)), flush=True)  # noqa: T201 - the one place that writes JSON
             return
+        self.show(*renderables)
+
+    def show(self, *renderables: RenderableType) -> None:
+        """Print for people. A line that must stay in one piece (``no_wrap``) is left for the terminal to break."""
+        if self.json_wanted:
+            return
         for renderable in renderables:
-            self.out.print(renderable)
+            self.out.print(renderable, soft_wrap=isinstance(renderable, Text) and bool(renderable.no_wrap))
 
     def note(self, message: RenderableType) -> None:
         """Say something on standard error that is not the result."""

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from proas.cli import db_files
-from proas.cli.console import Output, columns, facts_table, plain
+from proas.cli.console import Output, columns, facts_table, moment, plain
 from proas.cli.local import ReleaseOption
 from proas.cli.options import DatabaseOptions, Json, with_database
 
@@ -176,5 +176,5 @@ def _migration_table(found: tuple[MigrationInfo, ...]) -> Any:
     table = columns("version", "migration", "state", "applied at", "by", right=("version",))
     for info in found:
         state = Text(info.state, style.get(info.state, "bold red"))
-        table.add_row(str(info.version), plain(info.description), state, info.at[:19], plain(info.by))
+        table.add_row(str(info.version), plain(info.description), state, moment(info.at), plain(info.by))
     return table

@@ -18,9 +18,9 @@ from proas.errors import DataError, UsageError
 if TYPE_CHECKING:
     from proas.localdb import LocalServer
 
-__all__ = ["browser", "dump", "load"]
+__all__ = ["LOOK", "browser", "browser_page", "dump", "load"]
 
-_LOOK = (
+LOOK = (
     "MATCH (t:Task)-[:HAS_SUBGOAL]->(g:Subgoal)<-[:MEMBER_OF]-(s:State) "
     "WITH t, g, s LIMIT 300 OPTIONAL MATCH (s)-[e:TRANSITION]->(n:State) RETURN t, g, s, e, n"
 )
@@ -95,10 +95,10 @@ def browser(
     from importlib.resources import files
 
     output = Output(json_wanted=json)
-    url, login = _page(output)
+    url, login = browser_page()
     assets = files("proas.cypher") / "browser"
     queries = sorted(entry.name for entry in assets.iterdir() if entry.name.endswith((".cypher", ".grass")))
-    document = {"url": url, **login, "query": _LOOK, "assets": str(assets), "files": queries}
+    document = {"url": url, **login, "query": LOOK, "assets": str(assets), "files": queries}
     facts = facts_table(
         {
             "page": url,
@@ -107,7 +107,7 @@ def browser(
         },
         title="Neo4j Browser",
     )
-    query = Text(_LOOK, no_wrap=True, overflow="ignore")
+    query = Text(LOOK, no_wrap=True, overflow="ignore")
     output.result(document, facts, "", "Paste this to see a graph:", "", query)
     if show and not json and _has_screen():
         import webbrowser
@@ -135,7 +135,7 @@ def _stopped(server: LocalServer, restart: bool, purpose: str) -> None:
         )
 
 
-def _page(output: Output) -> tuple[str, dict[str, str]]:
+def browser_page() -> tuple[str, dict[str, str]]:
     """Address of the page and how to log in there."""
     from proas.cli.local import local_server
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from proas.envs.collect import CollectSettings
     from proas.rollouts import Reject, Rollout
 
-__all__ = ["rollout"]
+__all__ = ["Played", "rollout"]
 
 
 class Env(StrEnum):
@@ -75,7 +75,7 @@ def rollout(
     output = Output(json_wanted=json)
     settings = CollectSettings(policy=policy.value, group_size=group_size, seed=seed, step_limit=max_steps)
     trials = list(islice(iter_trials(data), limit))
-    played = _Played()
+    played = Played()
     with output.progress("Playing", len(trials)) as advance:
         write_rollouts(out, played.rollouts(trials, settings, advance, states=states))
     if not played.rollouts_written:
@@ -104,7 +104,7 @@ def rollout(
     end(played.rejects, strict=strict)
 
 
-class _Played:
+class Played:
     """Passes rollouts on to the file and counts them; keeps rejects aside."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class _Played:
         self.rejects: list[Reject] = []
 
     def rollouts(
-        self, trials: list[Trial], settings: CollectSettings, advance: Advance, *, states: bool
+        self, trials: Sequence[Trial], settings: CollectSettings, advance: Advance, *, states: bool
     ) -> Iterator[Rollout]:
         """Play trial after trial."""
         from proas.envs.collect import collect

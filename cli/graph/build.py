@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
+from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from proas.cli.console import Output, columns, facts_table, plain
 from proas.cli.options import DatabaseOptions, Json, Strict, with_database
@@ -17,7 +17,7 @@ from proas.cli.options import DatabaseOptions, Json, Strict, with_database
 if TYPE_CHECKING:
     from proas.graph_builders import BuildReport, Built, Rejected
 
-__all__ = ["Expansion", "Source", "build"]
+__all__ = ["BuildBar", "Expansion", "Source", "build"]
 
 _SHOWN = 8
 
@@ -78,7 +78,7 @@ def build(
     options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)
     connection = prepare(database, output)
     store = ReferenceGraph.create(connection, graph)
-    with _Bar(output, f"Building {graph}") as bar:
+    with BuildBar(output, f"Building {graph}") as bar:
         report = build_graph(source.value, chosen, store, data=data, options=options, progress=bar)
     output.result(report.as_json(), _table(report))
     _show_rejects(report, output)
@@ -87,7 +87,7 @@ def build(
         raise typer.Exit(1)
 
 
-class _Bar:
+class BuildBar:
     """Draws a build: the bar follows what is stored, the text what was answered."""
 
     def __init__(self, output: Output, title: str) -> None:
@@ -125,7 +125,7 @@ class _Bar:
         """So many more tasks are in the database."""
 
 
-def _table(report: BuildReport) -> Table:
+def _table(report: BuildReport) -> Group:
     facts: dict[str, object] = {"trials considered": report.considered, "tasks with a graph": report.tasks}
     facts |= {f"  from {name}": count for name, count in sorted(report.built.items())}
     facts |= {"  there before": report.skipped, "without a graph": sum(report.rejected.values())}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from proas.cli.console import Output, facts_table
+from proas.cli.console import Output, facts_table, moment
 from proas.cli.options import DatabaseOptions, Json, with_database
 from proas.errors import UsageError
 
@@ -35,7 +35,7 @@ def create(
     if base is not None:
         existing_graph(connection, base)
     info = ReferenceGraph.create(connection, name, base=base).info()
-    facts = {"graph": info.name, "version": info.version, "created": info.created}
+    facts: dict[str, object] = {"graph": info.name, "version": info.version, "created": moment(info.created)}
     if info.base:
         facts |= {"base": f"{info.base} at version {info.base_version}"}
     output.result(asdict(info), facts_table(facts))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from proas.cli.console import Output, columns, facts_table, plain
+from proas.cli.console import Output, columns, facts_table, moment, plain
 from proas.cli.options import DatabaseOptions, GraphName, Json, VersionOption, with_database
 
 __all__ = ["diff", "list_graphs", "show", "stats", "verify"]
@@ -23,13 +23,11 @@ def list_graphs(database: DatabaseOptions, json: Json = False) -> None:
     output = Output(json_wanted=json)
     connection = connect(database, output)
     graphs = graphs_of(connection)
-    table = columns("graph", "version", "base", "layers", "created", right=("version",))
+    table = columns("graph", "version", "base", "created", right=("version",))
     for info in graphs:
         base = f"{info.base} @ {info.base_version}" if info.base else ""
         state = "  (being dropped)" if info.dropping else ""
-        table.add_row(
-            plain(info.name + state), str(info.version), plain(base), plain(", ".join(info.layers)), info.created[:19]
-        )
+        table.add_row(plain(info.name + state), str(info.version), plain(base), moment(info.created))
     document = {"database": connection.database, "graphs": [asdict(info) for info in graphs]}
     output.result(document, table if graphs else "No graph yet; make one with `proas graph build`.")
 
@@ -57,7 +55,7 @@ def stats(graph: GraphName, database: DatabaseOptions, version: VersionOption = 
     versions = columns(*numbers, "run", "at", right=numbers)
     for made in found.versions[-10:]:
         versions.add_row(
-            str(made.k), f"{made.added_states:,}", f"{made.added_transitions:,}", plain(made.run), made.at[:19]
+            str(made.k), f"{made.added_states:,}", f"{made.added_transitions:,}", plain(made.run), moment(made.at)
         )
     document: dict[str, Any] = asdict(found)
     document["by_source"] = {

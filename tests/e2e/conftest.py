@@ -1,0 +1,103 @@
+"""The program as a user runs it, on the real server, in a folder of the test's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proas.cli.app import main
+from proas.localdb import ServerInfo
+
+CLIENT_VARIABLES = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_PASSWORD_FILE", "NEO4J_DATABASE")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The JSON document on standard output; anything else there is a failure."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error in the JSON document."""
+        found: dict[str, Any] = self.document["error"]
+        return found
+
+
+Proas = Callable[..., Outcome]
+
+
+def login(server: ServerInfo) -> dict[str, str]:
+    """The environment in which the program uses a server."""
+    return {
+        "NEO4J_URI": server.uri,
+        "NEO4J_USERNAME": server.username,
+        "NEO4J_PASSWORD": server.password.get_secret_value(),
+        "NEO4J_DATABASE": server.database,
+    }
+
+
+@pytest.fixture
+def no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A working folder of the test's own and an environment that names no server. The local one's home is empty."""
+    for name in CLIENT_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+    monkeypatch.setenv("PROAS_HOME", str(tmp_path / "proas-home"))
+    monkeypatch.setenv("COLUMNS", "80")
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.fixture
+def work(no_server: Path, neo4j_server: ServerInfo, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder, and an environment that names the tests' server."""
+    for name, value in login(neo4j_server).items():
+        monkeypatch.setenv(name, value)
+    return no_server
+
+
+@pytest.fixture
+def proas(no_server: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Proas]:
+    """Run the program in this process; ``proas("graph", "list", "--json").document``."""
+
+    def run(*words: object) -> Outcome:
+        capfd.readouterr()
+        code = main([str(word) for word in words])
+        sys.stdout.flush()
+        out, err = capfd.readouterr()
+        return Outcome(code, out, err)
+
+    yield run
+
+
+def spawn(*words: object, cwd: Path, env: dict[str, str] | None = None) -> Outcome:
+    """Run the program as a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "proas.cli", *(str(word) for word in words)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
