@@ -273,10 +273,13 @@ def test_the_recorded_episodes_parse_wholly(data_dir: Path) -> None:
         assert last.canonical is not None
         assert last.canonical.split()[0] == ("use" if "examine" in name else "move")
         moved = [before != after for before, after in pairwise(attached.state_keys)]
-        # The recording lacks the line of an action after one thought, and some answers.
-        thoughts = [s.action.startswith("think:") and s.observation.strip() in ("OK.", "") for s in rollout.steps]
+        thoughts = [step.action.startswith("think:") for step in rollout.steps]
         assert moved == [not thought for thought in thoughts]
-        assert [step.canonical == "think" for step in attached.steps] == thoughts
+        for step, thought in zip(attached.steps, thoughts, strict=True):
+            # One recording has the answer to an action only after the next thought: the action was carried out all the
+            # same, and the answer, read twice, changes nothing.
+            late = step.observation.startswith("OK.\nYou pick up")
+            assert (step.canonical == "think") == (thought and not late)
 
 
 def test_thoughts_apart_a_recorded_episode_with_them_is_the_one_without(data_dir: Path) -> None:
