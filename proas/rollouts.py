@@ -6,7 +6,7 @@ A stage never changes a record; it returns a copy with its own fields filled in:
 stage          fields it fills
 ============== ==================================================================================
 environment    ``id env task goal group observation steps[].{action,observation,reward,valid} success``
-states         ``start``, ``steps[].{canonical,state,valid,seeks}``
+states         ``start``, ``steps[].{canonical,state,valid,seeks}``; ``goal`` where it is empty
 labels         ``steps[].label``, ``covered``, ``graph``, ``version``
 shaping        ``steps[].{base_advantage,advantage,token_weight}``, ``advantage``, ``shaping``
 ============== ==================================================================================

@@ -17,10 +17,17 @@ __all__ = ["attach_all", "attach_states", "ladder_for", "observer_for"]
 
 @dataclass(frozen=True, slots=True)
 class _Environment:
-    """What this package knows of one environment."""
+    """What this package knows of one environment.
+
+    Attributes:
+        observer: Observer of a task by its key and goal text.
+        ladder: Subgoals of a task by its key and goal text.
+        goal: The goal text that a first observation states, else empty.
+    """
 
     observer: Callable[[str, str], StateObserver]
     ladder: Callable[[str, str], Ladder]
+    goal: Callable[[str], str]
 
 
 def _alfworld_observer(task: str, goal_text: str) -> StateObserver:
@@ -32,7 +39,7 @@ def _alfworld_ladder(task: str, goal_text: str) -> Ladder:
     return generic_ladder(goal_text) if goal is None else alfworld.goal_ladder(goal)
 
 
-_ENVIRONMENTS = {alfworld.ENV: _Environment(_alfworld_observer, _alfworld_ladder)}
+_ENVIRONMENTS = {alfworld.ENV: _Environment(_alfworld_observer, _alfworld_ladder, alfworld.stated_goal)}
 
 
 def observer_for(env: str, task: str, goal_text: str = "") -> StateObserver:
@@ -74,9 +81,10 @@ def ladder_for(env: str, task: str, goal_text: str = "") -> Ladder:
 def attach_states(rollout: Rollout) -> Rollout:
     """Fill in ``start`` and each step's ``canonical``, ``state``, ``valid`` and ``seeks`` from the text.
 
-    ``valid`` is filled in only where the source did not say. The goal counts as reached from the last step on that did
-    something, if the rollout says that it succeeded. A rollout that carries states already is checked and comes back
-    unchanged; states that only some steps carry must agree with the text.
+    ``valid`` is filled in only where the source did not say, and ``goal`` where it is empty and the first observation
+    states it. If the rollout says that it succeeded, the goal counts as reached from the last step on that changed
+    something. A rollout that carries states already is checked and comes back unchanged; states that only some steps
+    carry must agree with the text.
 
     Raises:
         StateError: The environment or the goal is unknown, or states that were given are wrong.
@@ -107,7 +115,8 @@ def attach_states(rollout: Rollout) -> Rollout:
             "seeks": found.seeks,
         }
         steps.append(step.model_copy(update=known))
-    return rollout.model_copy(update={"start": start, "steps": tuple(steps)})
+    goal = rollout.goal or _ENVIRONMENTS[rollout.env].goal(rollout.observation)
+    return rollout.model_copy(update={"goal": goal, "start": start, "steps": tuple(steps)})
 
 
 def attach_all(batch: RolloutBatch) -> RolloutBatch:

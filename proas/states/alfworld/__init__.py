@@ -4,7 +4,7 @@ from proas.states.alfworld.commands import Command, parse_command, spoken_comman
 from proas.states.alfworld.engine import EngineObserver, Playing
 from proas.states.alfworld.ladders import PlanRung, goal_ladder, plan_ladder, without_falls
 from proas.states.alfworld.memory import Memory
-from proas.states.alfworld.text import ENV, TextObserver, goal_of
+from proas.states.alfworld.text import ENV, TextObserver, goal_of, stated_goal
 
 __all__ = [
     "ENV",
@@ -19,5 +19,6 @@ __all__ = [
     "parse_command",
     "plan_ladder",
     "spoken_command",
+    "stated_goal",
     "without_falls",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from proas.states.alfworld.search import Search
 from proas.states.observer import Observed, StateMaker
 from proas.subgoals import GOAL_REACHED
 
-__all__ = ["ENV", "TextObserver", "goal_of"]
+__all__ = ["ENV", "TextObserver", "goal_of", "stated_goal"]
 
 ENV = "alfworld"
 """Name of the environment in every key."""
@@ -35,6 +36,15 @@ def goal_of(task: str, *texts: str) -> AlfWorldGoal | None:
         except DataError:
             continue
     return None
+
+
+def stated_goal(observation: str) -> str:
+    """The sentence after "Your task is to:" in a first observation; empty where there is none."""
+    found = _TASK.search(observation)
+    return found.group(1).strip() if found else ""
+
+
+_TASK = re.compile(r"your task is to:[ \t]*([^\n]+)", re.IGNORECASE)
 
 
 class TextObserver:

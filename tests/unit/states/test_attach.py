@@ -41,8 +41,15 @@ def test_everything_a_stage_of_states_fills_in() -> None:
     cleared = [
         s.model_copy(update={"canonical": None, "state": None, "valid": None, "seeks": False}) for s in attached.steps
     ]
-    assert attached.model_copy(update={"start": None, "steps": tuple(cleared)}) == before
+    assert attached.model_copy(update={"start": None, "goal": "", "steps": tuple(cleared)}) == before
     assert Rollout.model_validate_json(attached.model_dump_json()) == attached
+
+
+def test_the_goal_is_filled_in_where_it_is_empty() -> None:
+    assert attach_states(rollout(GO)).goal == "put a apple in bed."
+    assert attach_states(rollout(GO, goal="put some apple on bed.")).goal == "put some apple on bed."
+    key = "pick_and_place_simple-Apple-None-Bed-301/trial_T20190909_150930_414414"
+    assert attach_states(rollout(task=key, observation="You wake up.")).goal == ""
 
 
 def test_what_the_environment_said_of_validity_stays() -> None:
