@@ -81,7 +81,7 @@ def test_plans_win_and_are_deterministic(kind: GoalKind, sliced: bool) -> None:
         assert plan == find_plan(game)
 
 
-@pytest.mark.parametrize(("kind", "depth"), [("pick", 4), ("look", 4)])
+@pytest.mark.parametrize(("kind", "depth"), [("pick", 4), ("look", 4), ("clean", 6)])
 def test_no_plan_is_shorter(kind: GoalKind, depth: int) -> None:
     """Against breadth-first search with every command there is, from every situation on the way."""
     game = small(kind, 5)
