@@ -129,15 +129,25 @@ class GraphWriter(Protocol):
 
 
 def batches(records: Iterator[Placed], size: int = 1_000) -> Iterator[list[Placed]]:
-    """Runs of at most ``size`` rows of one table."""
+    """Runs of at most ``size`` rows of one table.
+
+    When reading fails, the rows before the fault come first: what is wrong with one of them says more.
+    """
     batch: list[Placed] = []
-    for placed in records:
-        if batch and (len(batch) >= size or batch[0].table is not placed.table):
+    fault: DataError | None = None
+    while True:
+        try:
+            placed = next(records, None)
+        except DataError as error:
+            placed, fault = None, error
+        if batch and (placed is None or len(batch) >= size or batch[0].table is not placed.table):
             yield batch
             batch = []
+        if fault is not None:
+            raise fault
+        if placed is None:
+            return
         batch.append(placed)
-    if batch:
-        yield batch
 
 
 _EXPORT_AGAIN = "export the graph again"
