@@ -16,6 +16,7 @@ import pytest
 from proas.envs.alfworld import AlfWorldEngine, Game, TrialError, iter_trials, load_game
 from proas.envs.alfworld.generator import generate
 from proas.envs.alfworld.planner import find_plan
+from proas.envs.collect import CollectSettings, collect
 from proas.rollouts import Rollout, State, Step
 from proas.states import Observed, attach_states, ladder_for
 from proas.states.alfworld import EngineObserver, TextObserver, goal_of
@@ -173,6 +174,33 @@ def test_plans_of_our_own_games_climb_the_ladder_of_their_goal(made: list[Game])
         climbed = [0, *(ladder.index(seen.by_text.state.facts) for seen in follow(game, list(plan)))]
         assert climbed == sorted(climbed), (game.key, climbed)
         assert climbed[-1] == ladder.last
+
+
+def test_both_wordings_of_a_game_give_the_same_keys() -> None:
+    for trial in generate(6, seed=11):
+        new, old = trial.game("move"), trial.game("put")
+        plan = find_plan(new)
+        assert plan is not None
+        other = [re.sub(r"^move (.*) to ", r"put \1 in/on ", command) for command in plan]
+        for one, two in zip(follow(new, list(plan)), follow(old, other), strict=True):
+            assert one.valid
+            assert one.by_text == one.by_engine == two.by_text == two.by_engine
+
+
+@pytest.mark.parametrize("policy", ["expert", "noisy", "random"])
+def test_rollouts_collected_with_states_are_those_that_get_them_from_text(made: list[Game], policy: str) -> None:
+    collected = collect(
+        made, CollectSettings(policy, 2, step_limit=30), lambda game: EngineObserver(game.key, game.goal)
+    )
+    ends: Counter[str] = Counter()
+    for rollout in collected:
+        assert isinstance(rollout, Rollout)
+        assert rollout.has_states
+        bare = [step.model_copy(update={"canonical": None, "state": None, "seeks": False}) for step in rollout.steps]
+        told = rollout.model_copy(update={"start": None, "steps": tuple(bare), "task": rollout.task})
+        assert attach_states(told) == rollout
+        ends[rollout.ended] += 1
+    assert ends["success" if policy == "expert" else "step_limit"] > 0
 
 
 ARCHIVES = {"train-1540.tar.xz": 1500, "valid_seen-140.tar.xz": 140}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,3 +172,10 @@ def test_ladders_for_tasks_that_no_graph_knows() -> None:
     ]
     assert ladder_for("alfworld", "t", "make me happy").last == 1
     assert ladder_for("chess", "t", "mate").subgoals[1].description == "mate"
+
+
+def test_the_examples_in_the_documentation_hold() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "states.md"
+    outcome = doctest.testfile(str(page), module_relative=False)
+    assert outcome.attempted > 5
+    assert outcome.failed == 0
