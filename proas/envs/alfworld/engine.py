@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Final
 
+from proas.envs.alfworld.commands import Move, parse_command
 from proas.envs.alfworld.facts import AlfWorldFacts
 from proas.envs.alfworld.game import NOWHERE, Game, Snapshot, bits
 
@@ -22,10 +23,6 @@ NOTHING_HAPPENS: Final = "Nothing happens."
 _WELCOME = "-= Welcome to TextWorld, ALFRED! =-"
 _MID_ROOM = "You are in the middle of a room. Looking quickly around you, you see "
 
-_Move = tuple[str, int, int]
-"""Verb and up to two indices, -1 where there is none."""
-
-_NO_MOVE: Final[_Move] = ("", -1, -1)
 _KNOWN_COMMANDS_LIMIT = 4096
 
 
@@ -56,7 +53,7 @@ class AlfWorldEngine:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self._commands: dict[str, _Move] = {}
+        self._commands: dict[str, Move] = {}
         self._admissible: list[str] | None = None
         self.restore(game.initial)
 
@@ -177,17 +174,17 @@ class AlfWorldEngine:
 
     # -- what applies ----------------------------------------------------------------------------------------------
 
-    def _parsed(self, command: str) -> _Move:
-        """The move that a command names, whether or not it applies; ``_NO_MOVE`` where it names none."""
+    def _parsed(self, command: str) -> Move:
+        """The move that a command names, whether or not it applies; ``NO_MOVE`` where it names none."""
         move = self._commands.get(command)
         if move is None:
-            move = _parse(self.game, command)
+            move = parse_command(self.game, command)
             if len(self._commands) >= _KNOWN_COMMANDS_LIMIT:  # agents write no end of different nonsense
                 self._commands.clear()
             self._commands[command] = move
         return move
 
-    def _applies(self, move: _Move) -> bool:
+    def _applies(self, move: Move) -> bool:
         verb, a, b = move
         game = self.game
         match verb:
@@ -403,43 +400,6 @@ class AlfWorldEngine:
 
 _TREATING = ("clean", "heat", "cool")
 _PUT = {"put": "put {} in/on {}", "move": "move {} to {}"}
-
-
-def _parse(game: Game, command: str) -> _Move:
-    """The move that a command names in a game's wording."""
-    if command in ("look", "inventory") or (command == "help" and game.rules.help_text):
-        return (command, -1, -1)
-    verb, _, rest = command.partition(" ")
-    match verb:
-        case "go":
-            return _with("go", game.receptacle_index.get(rest.removeprefix("to ")) if rest.startswith("to ") else None)
-        case "open" | "close":
-            return _with(verb, game.receptacle_index.get(rest))
-        case "examine":
-            if rest in game.receptacle_index:
-                return ("examine receptacle", game.receptacle_index[rest], -1)
-            return _with("examine object", game.object_index.get(rest))
-        case "use":
-            return _with("use", game.object_index.get(rest))
-        case "take":
-            return _two(game, "take", rest, " from ", game.receptacle_index)
-        case "put" | "move" if verb == game.rules.wording:
-            return _two(game, "put", rest, " in/on " if verb == "put" else " to ", game.receptacle_index)
-        case "clean" | "heat" | "cool":
-            return _two(game, verb, rest, " with ", game.receptacle_index)
-        case "slice":
-            return _two(game, "slice", rest, " with ", game.object_index)
-    return _NO_MOVE
-
-
-def _with(verb: str, index: int | None) -> _Move:
-    return _NO_MOVE if index is None else (verb, index, -1)
-
-
-def _two(game: Game, verb: str, words: str, between: str, seconds: dict[str, int]) -> _Move:
-    first, _, second = words.partition(between)
-    a, b = game.object_index.get(first), seconds.get(second)
-    return _NO_MOVE if a is None or b is None else (verb, a, b)
 
 
 def _listed(names: list[str]) -> str:

@@ -29,7 +29,7 @@ from proas.envs.alfworld.pddl import PddlError, UnsupportedGoal, goal_of, read_p
 from proas.envs.alfworld.rules import UnsupportedDomain, default_rules, rules_of, task_of
 from proas.errors import DataError
 
-__all__ = ["PARSER_VERSION", "game_from_document", "iter_games", "load_game"]
+__all__ = ["PARSER_VERSION", "forget_recent", "game_from_document", "iter_games", "load_game"]
 
 PARSER_VERSION = 1
 """Part of every cache key; raised whenever the parsed form or its meaning changes."""
@@ -106,6 +106,11 @@ def _params(trial: Trial) -> tuple[str, str]:
 
 _recent: dict[str, Game] = {}
 _RECENT_LIMIT = 512
+
+
+def forget_recent() -> None:
+    """Drop the games kept in memory; those on disk stay."""
+    _recent.clear()
 
 
 def _cached(source: _Source, *, cached: bool) -> Game:
