@@ -140,6 +140,8 @@ def _carried_out(action: str, observation: str, answer: Answer, memory: Memory, 
     if answer.reply == "refused":
         return None
     spoken = spoken_command(action)
+    if answer.reply == "sight" and not answer.receptacle:  # "You arrive at loc 5." and no more
+        return spoken if spoken is not None and spoken.verb == "go" else None
     if answer.reply == "sight":
         if spoken is not None and spoken.object == answer.receptacle and spoken.verb in ("go", "examine"):
             return spoken

@@ -175,6 +175,12 @@ def test_what_the_environment_carried_out_is_the_canonical_action() -> None:
     assert walk("PUT apple 1 on bed 1", "Nothing happens.").canonical == "move apple 1 to bed 1"
 
 
+def test_an_arrival_without_a_sight_is_where_the_agent_meant_to_go() -> None:
+    walk = Walk("put a apple in fridge.")
+    assert walk("go to desk 1", "You arrive at loc 5.").state.facts == facts("at desk 1")
+    assert not walk("???", "You arrive at loc 5.").valid
+
+
 def test_an_environment_may_vouch_for_a_step_that_it_words_in_its_own_way() -> None:
     walk = Walk("put a apple in fridge.")
     assert walk("go to desk 1", "Done!", valid=True).state.facts == facts("at desk 1")
