@@ -81,6 +81,12 @@ def load_file(tool: AdminTool, home: Home, source: Path) -> None:
     try:
         with source.open("rb") as file:
             tool.load(file)
+    except LocalServerError as error:
+        recover(home)
+        raise LocalServerError(
+            f"{source} could not be loaded, and the database from before is kept: {error.message}",
+            hint="the file may be cut short, or the disk full",
+        ) from error
     except BaseException:
         recover(home)
         raise
