@@ -109,7 +109,8 @@ def translated(error: BaseException, connection: Connection) -> Exception:
 
 
 def _of_driver(error: DriverError | OSError, connection: Connection, where: str) -> GraphError | UsageError:
-    if isinstance(error, UnsupportedServerProduct):
+    # A server too old for what the driver asks of it is reported as a fault of the configuration.
+    if isinstance(error, UnsupportedServerProduct) or "Bolt Protocol" in str(error):
         return GraphVersionError(
             f"what answers at {connection.uri} is not a Neo4j server that this driver can talk to: {error}",
             hint="ProAS needs Neo4j 5.23 or later; 5.26 is the reference",
