@@ -30,7 +30,7 @@ __all__ = ["MAX_LINE_BYTES", "JsonlReader", "JsonlWriter"]
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """A state takes about a kilobyte; far beyond this bound the line is not a row."""
 
-_CHUNK = 1024 * 1024
+_CHUNK = 256 * 1024
 _RANKS = {table.name: rank for rank, table in enumerate(TABLES)}
 
 
