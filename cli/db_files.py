@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["LOOK", "browser", "browser_page", "dump", "load"]
 
 LOOK = (
-    "MATCH (t:Task)-[:HAS_SUBGOAL]->(g:Subgoal)<-[:MEMBER_OF]-(s:State) "
-    "WITH t, g, s LIMIT 300 OPTIONAL MATCH (s)-[e:TRANSITION]->(n:State) RETURN t, g, s, e, n"
+    "MATCH (t:Task) WITH t LIMIT 1 MATCH (t)-[h:HAS_SUBGOAL]->(g:Subgoal) "
+    "OPTIONAL MATCH (s:State)-[m:MEMBER_OF]->(g) OPTIONAL MATCH (s)-[e:TRANSITION]->(n:State) "
+    "RETURN t, h, g, m, s, e, n"
 )
+"""One task with its subgoals, states and transitions, to paste into Browser."""
 
 
 def dump(

@@ -81,7 +81,7 @@ def demo(
     show.add(measures(run.shaped), *shaped_steps(run.shaped))
 
     show.title("Growth", f"The successes join the layer {LAYER}; the graph {GRAPH} below it stays as it is.")
-    show.add(*growth(run.evolved, run.layer.diff(0, run.evolved.version)))
+    show.add(*growth(run.evolved, run.layer.diff(0, run.evolved.version), rollouts))
 
     show.title("Where to look")
     show.add(*closing(out, rollouts.rollouts[0].task.split("/")[0]))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from proas.graph.connect import Connection
     from proas.graph.reports import EvolveReport, GraphDiff
     from proas.graph_builders import BuildReport
-    from proas.rollouts import Rollout, Step
+    from proas.rollouts import Rollout, RolloutBatch, Step
     from proas.shaping import Shaped
 
 __all__ = ["around", "closing", "graph_facts", "growth", "measures", "shaped_steps"]
@@ -34,7 +34,6 @@ _MEASURES = (
 )
 _STEPS = 14
 _TASKS = 6
-_NAME = 34
 
 
 def around(connection: Connection) -> Group:
@@ -108,7 +107,7 @@ def _heading(rollout: Rollout, meaning: str) -> Text:
 
 
 def _steps(rollout: Rollout, shaped: dict[str, Shaped]) -> Table:
-    numbers = ("t", "Re", "PA", "D", "A", "Ã paper", "Ã recomm.")
+    numbers = ("t", "Re", "PA", "D", "A", "Ã paper", "Ã rec.")
     table = columns("t", "action", *numbers[1:], right=numbers)
     same = {name: next(r for r in result.batch.rollouts if r.id == rollout.id) for name, result in shaped.items()}
     styles = {"progress": "green", "reasonable": "yellow", "unreasonable": "red"}
@@ -133,7 +132,7 @@ def _amount(value: float | None) -> Text:
     return Text(f"{value:+.2f}" if value else "0", "dim" if not value else "")
 
 
-def growth(report: EvolveReport, diff: GraphDiff) -> tuple[RenderableType, ...]:
+def growth(report: EvolveReport, diff: GraphDiff, rollouts: RolloutBatch) -> tuple[RenderableType, ...]:
     """What evolution added, and where most."""
     facts = {
         "version": f"{report.version_before} -> {report.version}",
@@ -143,19 +142,15 @@ def growth(report: EvolveReport, diff: GraphDiff) -> tuple[RenderableType, ...]:
         "steps dropped": f"{report.dropped_invalid:,} invalid, {report.dropped_self_loops:,} self-loops, "
         f"{report.dropped_loops:,} in loops, {report.dropped_regress:,} regress",
     }
+    goals = {rollout.task: rollout.goal for rollout in rollouts}
     table = columns("task", "subgoal", "+ states", "+ trans.", right=("+ states", "+ trans."))
     most = sorted(diff.tasks, key=lambda part: (-part.added_states, part.task, part.index))[:_TASKS]
     for part in most:
-        name = part.task.split("/")[0]
         subgoal = f"{part.index} {part.description}"
-        table.add_row(_cut(name), plain(subgoal), str(part.added_states), str(part.added_transitions))
+        table.add_row(
+            plain(goals.get(part.task, part.task)), plain(subgoal), str(part.added_states), str(part.added_transitions)
+        )
     return facts_table(facts), table
-
-
-def _cut(name: str) -> Text:
-    text = plain(name)
-    text.truncate(_NAME, overflow="ellipsis")
-    return text
 
 
 def closing(out: Path, task: str) -> tuple[RenderableType, ...]:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,7 +76,7 @@ def work(no_server: Path, neo4j_server: ServerInfo, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def proas(no_server: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Proas]:
+def proas(no_server: Path, capfd: pytest.CaptureFixture[str]) -> Proas:
     """Run the program in this process; ``proas("graph", "list", "--json").document``."""
 
     def run(*words: object) -> Outcome:
@@ -85,7 +86,7 @@ def proas(no_server: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Proas]
         out, err = capfd.readouterr()
         return Outcome(code, out, err)
 
-    yield run
+    return run
 
 
 def spawn(*words: object, cwd: Path, env: dict[str, str] | None = None) -> Outcome:
@@ -101,3 +102,48 @@ def spawn(*words: object, cwd: Path, env: dict[str, str] | None = None) -> Outco
         stdin=subprocess.DEVNULL,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve new games, two of each kind."""
+    from proas.envs.alfworld.generator import generate
+
+    folder = tmp_path_factory.mktemp("games")
+    for trial in generate(12, seed=11):
+        trial.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def rollouts(games: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four rollouts of each game by a noisy expert, as the program writes them."""
+    file = tmp_path_factory.mktemp("rollouts") / "rollouts.jsonl"
+    made = spawn("rollout", "--data", games, "--group-size", 4, "--seed", 5, "--out", file, cwd=file.parent)
+    assert made.code == 0, made.err
+    return file
+
+
+@pytest.fixture(scope="session")
+def built(games: Path, neo4j_server: ServerInfo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A graph of the games with every shortest solution, made once; removed with its layers at the end."""
+    name = f"e2e-{uuid.uuid4().hex[:8]}"
+    cwd, env = tmp_path_factory.mktemp("built"), login(neo4j_server)
+    made = spawn("graph", "build", "--data", games, "--graph", name, "--expand", "optimal", cwd=cwd, env=env)
+    assert made.code == 0, made.err
+    yield name
+    dropped = spawn("graph", "drop", name, "--force", "--yes", cwd=cwd, env=env)
+    assert dropped.code == 0, dropped.err
+
+
+@pytest.fixture
+def graph(built: str, work: Path) -> str:
+    """The graph of the games, to be read only; the environment names its server."""
+    return built
+
+
+@pytest.fixture
+def layer(graph: str, graph_name: str, proas: Proas) -> str:
+    """A layer of the test's own over the graph, to be written to."""
+    assert proas("graph", "create", graph_name, "--base", graph).code == 0
+    return graph_name
