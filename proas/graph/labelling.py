@@ -11,7 +11,7 @@ from proas.graph.client import Client
 from proas.keys import transition_key
 from proas.rollouts import Label, Rollout, RolloutBatch, Step
 
-__all__ = ["OnFailure", "label_batch"]
+__all__ = ["OnFailure", "label_batch", "label_parameters"]
 
 OnFailure = Literal["raise", "passthrough"]
 """What labelling does when the graph cannot be asked: fail, or hand the batch on unlabelled and say so."""
@@ -36,6 +36,11 @@ def label_batch(
                 _unlabelled(rollout, name, k) if answer is None else _labelled(rollout, name, k, answer)
             )
     return RolloutBatch(tuple(labelled.get(r.id) or _unlabelled(r, name, k) for r in batch), batch.rejects)
+
+
+def label_parameters(batch: RolloutBatch) -> list[dict[str, Any]]:
+    """The parameter ``tasks`` of the statement ``label_batch``; rollouts without states are left out."""
+    return [_task(group) for group in _by_task(batch).values()]
 
 
 def _by_task(batch: RolloutBatch) -> dict[str, list[Rollout]]:
