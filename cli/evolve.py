@@ -35,7 +35,9 @@ def evolve(
     purification: Annotated[
         Rule,
         typer.Option(
-            "--purification", help="Drop invalid steps and self-loops (paper), or every return as well (loop_erased)."
+            "--purification",
+            help="Drop invalid steps and self-loops (paper), or every return as well (loop_erased).",
+            metavar="paper|loop_erased",
         ),
     ] = Rule.PAPER,
     base: Annotated[

@@ -32,7 +32,12 @@ def generate(
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.", metavar="N")] = 24,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.", metavar="N")] = 0,
     kinds: Annotated[
-        list[Kind] | None, typer.Option("--type", help="Kind of task; may be repeated. All six, in turn, if not given.")
+        list[Kind] | None,
+        typer.Option(
+            "--type",
+            help="Kind of task; may be repeated. All six, in turn, if not given.",
+            metavar="pick|look|clean|heat|cool|two",
+        ),
     ] = None,
     sliced: Annotated[
         float,

@@ -41,10 +41,14 @@ def rollout(
         Path | None,
         typer.Option("--data", help="Folder or archive with the games; ALFWORLD_DATA if not given.", metavar="PATH"),
     ] = None,
-    env: Annotated[Env, typer.Option("--env", help="The environment.")] = Env.ALFWORLD,
+    env: Annotated[Env, typer.Option("--env", help="The environment.", metavar="alfworld")] = Env.ALFWORLD,
     policy: Annotated[
         PolicyName,
-        typer.Option("--policy", help="A planner (expert), one that errs as agents do (noisy), or chance (random)."),
+        typer.Option(
+            "--policy",
+            help="A planner (expert), one that errs as agents do (noisy), or chance (random).",
+            metavar="expert|noisy|random",
+        ),
     ] = PolicyName.NOISY,
     group_size: Annotated[int, typer.Option("--group-size", min=1, help="Rollouts of each game.", metavar="G")] = 8,
     limit: Annotated[

@@ -42,10 +42,20 @@ def shape(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the shaped rollouts go.", metavar="PATH")],
     algo: Annotated[
-        Algorithm, typer.Option("--algo", help="Estimator of the base advantage; `given` keeps what the records carry.")
+        Algorithm,
+        typer.Option(
+            "--algo",
+            help="Estimator of the base advantage; `given` keeps what the records carry.",
+            metavar="grpo|dapo|gigpo|given",
+        ),
     ] = Algorithm.GRPO,
     preset: Annotated[
-        Preset, typer.Option("--preset", help="The paper's equation to the letter, or what measurements support.")
+        Preset,
+        typer.Option(
+            "--preset",
+            help="The paper's equation to the letter, or what measurements support.",
+            metavar="paper|recommended",
+        ),
     ] = Preset.PAPER,
     settings: Annotated[
         list[str] | None,

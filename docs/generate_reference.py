@@ -31,6 +31,9 @@ read; what the environment already says wins. A password is never taken from the
 """
 
 
+_OWN_OF_TYPER = {"--help", "--install-completion", "--show-completion"}
+
+
 def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The command and all below it, with the words that call each."""
     yield path, command
@@ -42,7 +45,7 @@ def section(path: tuple[str, ...], command: Any) -> str:
     """One command as Markdown."""
     lines = [f"{'#' * min(len(path) + 1, 4)} `{' '.join(path)}`", "", (command.help or "").strip(), ""]
     arguments = [p for p in command.params if p.param_type_name == "argument"]
-    options = [p for p in command.params if p.param_type_name == "option" and "--help" not in p.opts]
+    options = [p for p in command.params if p.param_type_name == "option" and not _OWN_OF_TYPER & set(p.opts)]
     if hasattr(command, "commands"):
         rows = [(f"`{name}`", _first_line(below.help)) for name, below in command.commands.items()]
         return "\n".join([*lines, *_table(("command", "what it does"), rows), ""])
@@ -62,11 +65,10 @@ def _argument(parameter: Any) -> str:
 
 def _option(parameter: Any) -> str:
     names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
-    if getattr(parameter, "is_flag", False):
-        return names
-    choices = getattr(parameter.type, "choices", None)
-    kind = "\\|".join(str(getattr(c, "value", c)) for c in choices) if choices else parameter.metavar
-    return f"{names} {kind or parameter.type.name.upper()}"
+    if parameter.metavar is None:
+        msg = f"{names} has no metavar; every option needs one, empty for a switch"
+        raise ValueError(msg)
+    return f"{names} {parameter.metavar}".strip().replace("|", "\\|")
 
 
 def _meaning(parameter: Any) -> str:
@@ -74,8 +76,10 @@ def _meaning(parameter: Any) -> str:
     default = parameter.default
     if getattr(parameter, "required", False):
         return f"{text} Required."
-    if default is None or default is False or default == () or callable(default):
+    if default is None or default is False or default in ("", ()) or callable(default):
         return text
+    if default is True:
+        return f"{text} Default: `{parameter.opts[0]}`."
     return f"{text} Default: `{getattr(default, 'value', default)}`."
 
 

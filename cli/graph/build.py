@@ -43,7 +43,7 @@ def build(
             "--data", help="Folder with the games, searched in depth; ALFWORLD_DATA if not given.", metavar="PATH"
         ),
     ] = None,
-    source: Annotated[Source, typer.Option("--source", help="What the data is.")] = Source.ALFWORLD,
+    source: Annotated[Source, typer.Option("--source", help="What the data is.", metavar="alfworld")] = Source.ALFWORLD,
     graph: Annotated[
         str, typer.Option("--graph", "-g", help="Graph to build into; made if it is new.", metavar="NAME")
     ] = "alfworld",
@@ -53,7 +53,11 @@ def build(
     ] = None,
     expand: Annotated[
         Expansion,
-        typer.Option("--expand", help="Store the annotated solution (plan), or every shortest one too (optimal)."),
+        typer.Option(
+            "--expand",
+            help="Store the annotated solution (plan), or every shortest one too (optimal).",
+            metavar="plan|optimal",
+        ),
     ] = Expansion.PLAN,
     workers: Annotated[
         int, typer.Option("--workers", min=0, help="Worker processes; 0 takes one a core.", metavar="N")

@@ -45,7 +45,12 @@ def export_graph(
     ],
     database: DatabaseOptions,
     file_format: Annotated[
-        Format | None, typer.Option("--format", help="The format, where the ending of the path does not say it.")
+        Format | None,
+        typer.Option(
+            "--format",
+            help="The format, where the ending of the path does not say it.",
+            metavar="parquet|jsonl|graphml",
+        ),
     ] = None,
     flatten: Annotated[
         bool, typer.Option("--flatten", help="Write a layer and its base as one plain graph.", metavar="")
@@ -79,7 +84,8 @@ def import_graph(
         typer.Option("--base", help="Base of a layer, where it is not called as it was.", metavar="NAME"),
     ] = None,
     file_format: Annotated[
-        Readable | None, typer.Option("--format", help="The format, where the path does not say it.")
+        Readable | None,
+        typer.Option("--format", help="The format, where the path does not say it.", metavar="parquet|jsonl"),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -66,7 +66,7 @@ def test_a_value_without_json_form_is_named() -> None:
         to_json({"x": object()})
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner)))
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
 def test_json_is_ascii_and_round_trips(value: Any) -> None:
     text = to_json(value)
     assert text.isascii()

@@ -13,6 +13,13 @@ from proas.cli.faults import fault_of, report
 from proas.errors import GraphAuthError, ProASError, RecordError, UsageError
 
 
+def raised(message: str) -> RuntimeError:
+    """An error that has been raised, and so has a traceback."""
+    with pytest.raises(RuntimeError) as caught:
+        raise RuntimeError(message)
+    return caught.value
+
+
 def error_classes() -> list[type[ProASError]]:
     named = [getattr(proas.errors, name) for name in proas.errors.__all__]
     return [kind for kind in named if kind is not ProASError and not issubclass(kind, RecordError)]
@@ -38,14 +45,10 @@ def test_an_unexpected_error_leaves_its_traceback_in_a_file(tmp_path: Path, monk
     monkeypatch.delenv("PROAS_DEBUG", raising=False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("NEO4J_PASSWORD", "swordfish")
-    secret_local = "swordfish"
-    try:
-        raise RuntimeError(f"no luck with {secret_local}")
-    except RuntimeError as error:
-        fault = fault_of(error)
+    fault = fault_of(raised("no luck with swordfish"))
     (log,) = tmp_path.glob("proas-error-*.log")
     assert str(log) in fault.hint
-    assert "test_an_unexpected_error" in log.read_text()
+    assert "in raised" in log.read_text()
     assert "Traceback" not in fault.message
     assert "swordfish" not in log.read_text() + fault.message
     assert log.stat().st_mode & 0o077 == 0
@@ -54,10 +57,7 @@ def test_an_unexpected_error_leaves_its_traceback_in_a_file(tmp_path: Path, monk
 def test_debugging_shows_the_traceback_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROAS_DEBUG", "1")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    try:
-        raise RuntimeError("no luck")
-    except RuntimeError as error:
-        fault = fault_of(error)
+    fault = fault_of(raised("no luck"))
     assert "Traceback" in fault.message
     assert not list(tmp_path.iterdir())
 
