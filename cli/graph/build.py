@@ -80,6 +80,7 @@ def build(
     output = Output(json_wanted=json)
     chosen = builder(source.value)
     options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)
+    chosen.count(data, options)  # a source that cannot be read is told before a server is started or a graph made
     connection = prepare(database, output)
     store = ReferenceGraph.create(connection, graph)
     with BuildBar(output, f"Building {graph}") as bar:
