@@ -26,7 +26,7 @@ def test_text_commands_and_success_are_the_reference_s(game: dict[str, Any]) -> 
     engine = AlfWorldEngine(made.game(game["wording"]))
     for walk in game["walks"]:
         first, *steps = walk["steps"]
-        answers = [(engine.reset(), engine.won)] + [(first[1], first[2])]
+        answers = [(engine.reset(), engine.won), (first[1], first[2])]
         assert answers[0] == answers[1]
         assert engine.admissible() == [game["commands"][c] for c in first[3]]
         for number, (command, text, won, admissible) in enumerate(steps):
