@@ -41,19 +41,19 @@ class UnsupportedDomain(PddlError):
 
 
 _HELP = (
-    ("look", 28, "look around your current location"),
-    ("inventory", 28, "check your current inventory"),
-    ("go to (receptacle)", 15, "move to a receptacle"),
-    ("open (receptacle)", 16, "open a receptacle"),
-    ("close (receptacle)", 15, "close a receptacle"),
-    ("take (object) from (receptacle)", 2, "take an object from a receptacle"),
-    ("move (object) to (receptacle)", 2, "place an object in or on a receptacle"),
-    ("examine (something)", 14, "examine a receptacle or an object"),
-    ("use (object)", 21, "use an object"),
-    ("heat (object) with (receptacle)", 2, "heat an object using a receptacle"),
-    ("clean (object) with (receptacle)", 1, "clean an object using a receptacle"),
-    ("cool (object) with (receptacle)", 2, "cool an object using a receptacle"),
-    ("slice (object) with (object)", 5, "slice an object using a sharp object"),
+    ("look", "look around your current location"),
+    ("inventory", "check your current inventory"),
+    ("go to (receptacle)", "move to a receptacle"),
+    ("open (receptacle)", "open a receptacle"),
+    ("close (receptacle)", "close a receptacle"),
+    ("take (object) from (receptacle)", "take an object from a receptacle"),
+    ("move (object) to (receptacle):  ", "place an object in or on a receptacle"),
+    ("examine (something)", "examine a receptacle or an object"),
+    ("use (object)", "use an object"),
+    ("heat (object) with (receptacle)", "heat an object using a receptacle"),
+    ("clean (object) with (receptacle)", "clean an object using a receptacle"),
+    ("cool (object) with (receptacle)", "cool an object using a receptacle"),
+    ("slice (object) with (object)", "slice an object using a sharp object"),
 )
 
 
@@ -61,7 +61,11 @@ def default_rules(wording: Wording) -> Rules:
     """Rules of the release with this wording, for a trial that has no game file."""
     if wording == "put":
         return Rules("put", arrive_at_place=True, help_text="", sinks_clean=True)
-    lines = "".join(f"  {command}:{' ' * gap}{meaning}\n" for command, gap, meaning in _HELP)
+    # The reference lines the meanings up in column 36, all but one.
+    lines = "".join(
+        f"  {command}{meaning}\n" if command.endswith(" ") else f"{f'  {command}:':<36}{meaning}\n"
+        for command, meaning in _HELP
+    )
     return Rules("move", arrive_at_place=False, help_text=f"Available commands:\n{lines}", sinks_clean=False)
 
 

@@ -22,6 +22,7 @@ from proas.envs.alfworld import (
     iter_games,
     read_traj_data,
 )
+from proas.envs.alfworld.rules import default_rules
 
 pytestmark = pytest.mark.slow  # unpacking the archives takes the time
 
@@ -58,6 +59,8 @@ def test_every_solvable_game_loads_and_the_others_say_why(
     assert found["valid_seen-140.tar.xz"] == {"game": 140}
     wordings = {name: {g.rules.wording for _t, g in pairs if isinstance(g, Game)} for name, pairs in loaded.items()}
     assert wordings == {"train-1540.tar.xz": {"put"}, "valid_seen-140.tar.xz": {"move"}}
+    rules = {g.rules for pairs in loaded.values() for _t, g in pairs if isinstance(g, Game)}
+    assert rules == {default_rules("put"), default_rules("move")}
 
 
 def test_four_sources_name_the_same_goal(games: list[tuple[Trial, Game]]) -> None:
