@@ -48,7 +48,10 @@ def section(path: tuple[str, ...], command: Any) -> str:
     options = [p for p in command.params if p.param_type_name == "option" and not _OWN_OF_TYPER & set(p.opts)]
     if hasattr(command, "commands"):
         rows = [(f"`{name}`", _first_line(below.help)) for name, below in command.commands.items()]
-        return "\n".join([*lines, *_table(("command", "what it does"), rows), ""])
+        lines += [*_table(("command", "what it does"), rows), ""]
+        if options:
+            lines += [*_table(("option", "meaning"), [(_option(p), _meaning(p)) for p in options]), ""]
+        return "\n".join(lines)
     usage = " ".join([*path, *(_argument(p) for p in arguments), "[OPTIONS]" if options else ""]).strip()
     lines += ["```", usage, "```", ""]
     if arguments:
