@@ -7,6 +7,7 @@ and the one that ends its process again is given up.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -24,6 +25,8 @@ __all__ = ["in_order", "worker_count"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_LOG = logging.getLogger(__name__)
 
 _CHUNK = 8
 """Items that travel together: one trip a task would cost more than the task."""
@@ -75,6 +78,7 @@ def in_order(work: Callable[[T], R], items: Iterable[T], *, workers: int, lost: 
                 answers = answer.result()
             except BrokenProcessPool:
                 # All that is in flight fails with the pool; which item killed it shows only one by one.
+                _LOG.warning("a worker process died; what it left is done again, item by item")
                 pool.shutdown(cancel_futures=True)
                 flying.appendleft((chunk, answer))
                 yield from _one_by_one(work, flying, lost)

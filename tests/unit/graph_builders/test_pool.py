@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from proas.graph_builders.pool import in_order, worker_count
@@ -31,6 +32,19 @@ def test_a_killed_worker_costs_the_one_item_that_killed_it() -> None:
 
     assert answers[21] == _lost(DIES)
     assert [a for n, a in enumerate(answers) if n != 21] == [n for n in range(60) if n != 21]
+
+
+def test_workers_killed_from_outside_cost_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def items() -> Iterator[str]:
+        for n in range(60):
+            if n == 20:  # the first chunks are with the workers, the next are not
+                for child in psutil.Process().children():
+                    if any("spawn_main" in part for part in child.cmdline()):
+                        child.kill()
+            yield f"{n}"
+
+    assert list(in_order(eval, items(), workers=2, lost=_lost)) == list(range(60))
+    assert "a worker process died" in caplog.text
 
 
 def test_items_are_read_only_a_little_ahead() -> None:
