@@ -6,6 +6,7 @@ import os
 import shutil
 import uuid
 from pathlib import Path
+from typing import BinaryIO
 
 from proas.errors import DataError, LocalServerError, UsageError
 from proas.localdb.admin import DATABASE, AdminTool
@@ -15,6 +16,8 @@ __all__ = ["dump_file", "dump_target", "has_database", "load_file", "recover"]
 
 _STORES = (Path("databases") / DATABASE, Path("transactions") / DATABASE)
 _ALL_MOVED = "all-moved"
+# What the admin tool says of a file that has not even the head of a dump.
+_NO_DUMP = "Not a valid Neo4j archive"
 
 
 def has_database(home: Home) -> bool:
@@ -64,12 +67,14 @@ def load_file(tool: AdminTool, home: Home, source: Path) -> None:
         LocalServerError: The load failed; the database is the one from before.
     """
     try:
-        with source.open("rb") as file:
-            tool.check_dump(file)
+        file = source.open("rb")
     except OSError as error:
         raise DataError(f"cannot read {source}: {error}") from error
-    except LocalServerError as error:
-        raise DataError(f"{source} is no Neo4j dump: {error.message}") from error
+    with file:
+        _replace(tool, home, source, file)
+
+
+def _replace(tool: AdminTool, home: Home, source: Path, file: BinaryIO) -> None:
     recover(home)
     aside, done = _aside(home), _done(home)
     aside.mkdir(parents=True)
@@ -79,10 +84,11 @@ def load_file(tool: AdminTool, home: Home, source: Path) -> None:
             (home.data / store).rename(aside / store)
     (aside / _ALL_MOVED).touch()
     try:
-        with source.open("rb") as file:
-            tool.load(file)
+        tool.load(file)
     except LocalServerError as error:
         recover(home)
+        if _NO_DUMP in error.message:
+            raise DataError(f"{source} is no Neo4j dump") from error
         raise LocalServerError(
             f"{source} could not be loaded, and the database from before is kept: {error.message}",
             hint="the file may be cut short, or the disk full",
