@@ -76,6 +76,8 @@ def load(
     _stopped(server, restart, "loaded")
     if not file.is_file():
         raise DataError(f"there is no file {file}", hint="give one that `proas db dump` wrote")
+    if not overwrite and (server.home / "data" / "databases" / "neo4j").exists():
+        raise UsageError(f"there is a database in {server.home} already", hint="add --overwrite to replace it")
     with console_progress(output.err) as progress:
         server.load(file, overwrite=overwrite, restart=restart, progress=progress)
     running = server.status().running
