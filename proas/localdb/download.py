@@ -13,13 +13,14 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import platformdirs
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from proas.errors import DownloadError
 from proas.localdb.progress import Progress, Report, silent
@@ -86,17 +87,8 @@ class JarCache:
             report(Progress(f"Checking Neo4j {self.release.version}", done, self.release.size))
         return bad
 
-    def ensure(self, report: Report = silent) -> None:
-        """Have every jar there, fetching those that are absent or have the wrong size.
-
-        Raises:
-            DownloadError: A jar cannot be had.
-        """
-        if self.missing():
-            self._repair(self.missing, report)
-
     def verify(self, report: Report = silent) -> list[Artifact]:
-        """Check every jar against its SHA-256 and fetch again those that fail.
+        """Have every jar there: check each against its SHA-256 and fetch those that are absent or differ.
 
         Returns:
             The jars that had to be fetched.
@@ -104,31 +96,43 @@ class JarCache:
         Raises:
             DownloadError: A jar cannot be had.
         """
-        return self._repair(lambda: self.corrupt(report), report)
-
-    def _has_size(self, artifact: Artifact) -> bool:
-        try:
-            return self.path(artifact).stat().st_size == artifact.size
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-
-    def _repair(self, find: Callable[[], list[Artifact]], report: Report) -> list[Artifact]:
+        if not self.corrupt(report):
+            return []  # the usual case needs neither the lock nor a writable cache
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / ".lock"):
-                wanted = find()  # asked under the lock: another process may just have finished the work
+            with self._alone(report):
+                # Asked again under the lock: another process may just have done the work.
+                wanted = self.corrupt(report)
                 if wanted:
-                    repository = find_repository()
+                    stage = f"Fetching Neo4j {self.release.version}"
                     _log.info("fetching %d jars of Neo4j %s to %s", len(wanted), self.release.version, self.folder)
-                    fetch(
-                        wanted, self.folder, repository, report=report, stage=f"Fetching Neo4j {self.release.version}"
-                    )
+                    fetch(wanted, self.folder, find_repository(), report=report, stage=stage)
         except OSError as error:
             raise DownloadError(
                 f"cannot write the cache in {self.folder}: {error}",
                 hint=f"free some space, mend its permissions, or set {CACHE_VARIABLE} to another folder",
             ) from error
         return wanted
+
+    @contextmanager
+    def _alone(self, report: Report) -> Iterator[None]:
+        """Hold the cache against other processes that fetch."""
+        lock = FileLock(self.folder / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            report(Progress(f"Waiting for another process that fetches Neo4j {self.release.version}"))
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _has_size(self, artifact: Artifact) -> bool:
+        try:
+            return self.path(artifact).stat().st_size == artifact.size
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
 
 def fetch(

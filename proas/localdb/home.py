@@ -117,15 +117,9 @@ class Home:
             LocalServerError: The folder belongs to something else or to another release, or cannot be made.
         """
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.claim()
             if self.exists:
                 return self._identity(release)
-            strangers = sorted(entry.name for entry in self.path.iterdir() if entry != self.lock_file)
-            if strangers:
-                raise LocalServerError(
-                    f"{self.path} is not empty and holds no server of ours: {', '.join(strangers[:5])}",
-                    hint="choose an empty or new folder",
-                )
             self.path.chmod(0o700)
             for folder in (self.conf, self.record_file.parent, self.logs):
                 folder.mkdir(exist_ok=True)
@@ -137,6 +131,21 @@ class Home:
                 hint=f"mend its permissions, or set {HOME_VARIABLE} to another folder",
             ) from error
         return identity
+
+    def claim(self) -> None:
+        """Have the folder, so that its lock file can be made.
+
+        Raises:
+            LocalServerError: It holds something that is not ours.
+            OSError: It cannot be made.
+        """
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        strangers = sorted(entry.name for entry in self.path.iterdir() if entry != self.lock_file)
+        if strangers and not self.exists:
+            raise LocalServerError(
+                f"{self.path} is not empty and holds no server of ours: {', '.join(strangers[:5])}",
+                hint="choose an empty or new folder",
+            )
 
     def identity(self) -> str:
         """Id of the instance; empty when there is none or its file is damaged."""
@@ -210,6 +219,8 @@ class Home:
             "client.allow_telemetry": "false",
             # A quarter of a gigabyte of empty log for each small instance is too much.
             "db.tx_log.preallocate": "false",
+            # Two days of them is the default, however large; nobody replays the log of a server for one user.
+            "db.tx_log.rotation.retention_policy": "1G size",
             # Query texts and parameters stay out of the logs.
             "db.logs.query.enabled": "OFF",
         }

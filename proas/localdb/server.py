@@ -237,7 +237,7 @@ class LocalServer:
     def _lifecycle(self, timeout: float) -> Iterator[None]:
         """Hold the instance against other starts and stops."""
         try:
-            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._home.claim()
             with FileLock(self._home.lock_file, timeout=timeout, mode=0o600):
                 yield
         except Timeout:

@@ -12,6 +12,7 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 from proas.errors import LocalServerError
 from proas.localdb.home import Home
 from proas.localdb.info import ServerInfo
+from proas.localdb.ports import is_free
 from proas.localdb.process import alive
 
 __all__ = ["PortTaken", "answers", "await_answer", "explain", "listens", "log_mark"]
@@ -32,6 +33,9 @@ def listens(process: psutil.Process, port: int) -> bool:
     """
     try:
         connections = process.net_connections(kind="tcp")
+    except psutil.AccessDenied:
+        # Some systems show this to nobody but the administrator; that somebody listens is all there is to know then.
+        return not is_free(port)
     except psutil.Error:
         return False
     return any(entry.status == psutil.CONN_LISTEN and entry.laddr.port == port for entry in connections)

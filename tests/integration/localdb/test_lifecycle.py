@@ -238,7 +238,11 @@ def test_tied_server_ends_with_its_process(server):
 def test_remove_refuses_what_is_not_ours(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "precious").write_text("x")
+    with pytest.raises(LocalServerError, match="is not empty and holds no server of ours: data"):
+        LocalServer(tmp_path).up()
+    assert not LocalServer(tmp_path).down()
     assert not LocalServer(tmp_path).remove()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
     assert (tmp_path / "data" / "precious").exists()
 
 

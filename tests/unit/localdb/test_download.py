@@ -167,11 +167,11 @@ def cache(jars, tmp_path, monkeypatch):
 
 
 def test_cache_is_filled_once_and_then_needs_no_network(jars, cache):
-    cache.ensure()
+    cache.verify()
     assert all(path.is_file() for path in cache.class_path)
     asked = len(jars.requests)
     assert asked == 5
-    cache.ensure()
+    cache.verify()
     assert cache.verify() == []
     assert len(jars.requests) == asked
 
@@ -180,20 +180,20 @@ def test_cache_offline_from_the_start(cache, monkeypatch):
     monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:1")
     monkeypatch.setattr("proas.localdb.download._ATTEMPTS", 1)
     with pytest.raises(DownloadError):
-        cache.ensure()
+        cache.verify()
 
 
 def test_truncated_jar_is_seen_at_once(jars, cache):
-    cache.ensure()
+    cache.verify()
     cache.class_path[2].write_bytes(b"half")
     assert [artifact.artifact for artifact in cache.missing()] == ["a2"]
-    cache.ensure()
+    cache.verify()
     assert cache.missing() == []
     assert len(jars.requests) == 6
 
 
 def test_damaged_jar_of_the_right_size_is_found_by_checksum(cache):
-    cache.ensure()
+    cache.verify()
     sound = cache.class_path[3].read_bytes()
     cache.class_path[3].write_bytes(b"z" + sound[1:])
     assert cache.missing() == []
@@ -208,7 +208,7 @@ def test_unwritable_cache(cache, monkeypatch):
     blocked.parent.mkdir(parents=True, exist_ok=True)
     blocked.write_text("a file where the folder should be")
     with pytest.raises(DownloadError, match="cannot write the cache") as caught:
-        cache.ensure()
+        cache.verify()
     assert "PROAS_CACHE_DIR" in caught.value.hint
 
 
@@ -221,7 +221,7 @@ def test_unusable_certificates_are_named(jars, tmp_path, monkeypatch):
 def _ensure(release: Release, root: Path, start, results) -> None:
     start.wait()
     try:
-        JarCache(release, root).ensure()
+        JarCache(release, root).verify()
         results.put("")
     except Exception as error:  # noqa: BLE001
         results.put(repr(error))
