@@ -2,11 +2,11 @@
 
 ::
 
-    view = open_view(Connection.resolve())
-    arg = ARG.match(view, "alfworld").first()
-    for subgoal in arg.tasks[0].subgoals:
-        for state in subgoal.states:
-            print(state.caption, [t.action for t in state.transitions])
+    with open_view(Connection.resolve()) as view:
+        arg = ARG.match(view, "alfworld").first()
+        for subgoal in arg.tasks[0].subgoals:
+            for state in subgoal.states:
+                print(state.caption, [t.action for t in state.transitions])
 
 Read-only: every query runs in a transaction that the server refuses to write in. Bounded: a listing holds at most
 ``view.limit`` members and says whether there are more. A layer shows the union with its base. Nothing is cached, so
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 from proas.cypher import statement
 from proas.errors import GraphError, GraphNotFound, GraphUnavailable, UsageError
@@ -58,7 +58,9 @@ def open_view(connection: Connection, *, limit: int = DEFAULT_LIMIT) -> View:
     # would lock the account.
     Client(connection).server_version()
     auth = (connection.username, connection.password.get_secret_value())
-    graph = _guarded(lambda: py2neo.Graph(connection.uri, auth=auth, name=connection.database))
+    graph = _guarded(
+        lambda: py2neo.Graph(connection.uri, auth=auth, name=connection.database, user_agent="proas/py2neo")
+    )
     return View(graph, connection.uri, limit)
 
 
@@ -75,6 +77,16 @@ class View:
     py2neo: Any = field(repr=False)
     uri: str
     limit: int = DEFAULT_LIMIT
+
+    def close(self) -> None:
+        """Close the connections; py2neo leaves them open for good otherwise. The view is of no use afterwards."""
+        self.py2neo.service.connector.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def graphs(self) -> Listing[ARG]:

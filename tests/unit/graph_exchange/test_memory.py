@@ -34,6 +34,7 @@ def check(path: Path) -> None:
     soundness.finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".parquet"])
 def test_four_times_the_rows_do_not_need_more_memory(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
