@@ -15,10 +15,12 @@ __all__ = ["KEY_VERSION", "digest", "state_key", "transition_key"]
 KEY_VERSION = 1
 """Part of every key; raised whenever the canonical form or a projection of facts changes its meaning."""
 
+_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode  # made once: it is hot
+
 
 def digest(*parts: object) -> str:
     """Digest of JSON-serialisable parts as 32 hex digits."""
-    text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = _canonical(parts)
     # Lone surrogates are legal in Python strings and illegal in UTF-8; they must still map to one key.
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

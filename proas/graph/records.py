@@ -33,7 +33,7 @@ class Task:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transition:
     """A verified transition ``(s, a, s')``.
 
@@ -53,7 +53,7 @@ class Transition:
     support: int = 1
     since: int = 0
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Key of the transition (``proas.keys.transition_key``)."""
         return transition_key(self.source_state, self.action, self.target_state)
