@@ -49,7 +49,8 @@ class ReferenceEngine:
 
     def load(self, game_file: Path | Mapping[str, Any]) -> str:
         """Load a game, from its file or its parsed document, and start it; the introduction."""
-        self._env.load(str(game_file) if isinstance(game_file, Path) else game_file)
+        document = json.loads(game_file.read_text(encoding="utf-8")) if isinstance(game_file, Path) else game_file
+        self._env.load(document)
         return self.reset()
 
     def reset(self) -> str:
