@@ -16,8 +16,9 @@ import typer
 from proas.cli import db, evolve, generate, label, rollout, shape
 from proas.cli.console import Output, use_plain_characters_if_needed
 from proas.cli.demo import demo
-from proas.cli.faults import fault_of, report
+from proas.cli.faults import INTERRUPTED, fault_of, report
 from proas.cli.graph import app as graph_app
+from proas.errors import UsageError
 
 __all__ = ["app", "main"]
 
@@ -69,7 +70,11 @@ def _read_dotenv() -> None:
     if file.is_file():
         from dotenv import load_dotenv
 
-        load_dotenv(file, override=False)
+        try:
+            load_dotenv(file, override=False, interpolate=False)  # a password may hold "${"
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "not UTF-8"
+            raise UsageError(f"cannot read {file.absolute()}: {reason}", hint="mend it, or work elsewhere") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,11 +95,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has gone, as in `proas graph list | head`; nothing is left to say, also not at interpreter exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except typer.Abort:
-        return 130
+    except typer.Abort:  # Ctrl-C at a question
+        code = INTERRUPTED
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost place
         output = Output(json_wanted="--json" in words)
         fault = fault_of(error)
         report(fault, output)
         return fault.exit_code
+    if code == INTERRUPTED:
+        report(fault_of(KeyboardInterrupt()), Output(json_wanted="--json" in words))
     return code if isinstance(code, int) else 0

@@ -22,7 +22,10 @@ from rich.text import Text
 from proas.cli.console import Output, plain
 from proas.errors import ProASError
 
-__all__ = ["Fault", "fault_of", "report"]
+__all__ = ["INTERRUPTED", "Fault", "fault_of", "report"]
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 
 _SECRET_VARIABLES = ("NEO4J_PASSWORD", "PROAS_TEST_NEO4J_PASSWORD")
 
@@ -49,7 +52,7 @@ def fault_of(error: BaseException) -> Fault:
     if isinstance(error, ProASError):
         return Fault(type(error).__name__, error.message, error.hint, error.exit_code)
     if isinstance(error, KeyboardInterrupt):
-        return Fault("Interrupted", "interrupted", "", 130)
+        return Fault("Interrupted", "interrupted", "", INTERRUPTED)
     if _is_usage_error(error):
         context = getattr(error, "ctx", None)
         hint = f"'{context.command_path} --help' says what it takes" if context is not None else "see proas --help"

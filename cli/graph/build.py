@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
-from proas.cli.console import Output, columns, facts_table, plain
+from proas.cli.console import Output, facts_table, plain
 from proas.cli.options import DatabaseOptions, Json, Strict, with_database
 
 if TYPE_CHECKING:
@@ -147,11 +148,11 @@ def _table(report: BuildReport) -> Group:
 def _show_rejects(report: BuildReport, output: Output) -> None:
     if not report.rejects:
         return
-    table = columns("trial", "problem", "reason")
+    output.warn(f"{len(report.rejects):,} of {report.considered:,} trials have no graph:")
     for rejected in report.rejects[:_SHOWN]:
-        table.add_row(plain(rejected.task), plain(rejected.problem.replace("_", " ")), plain(rejected.reason))
-    output.warn(f"{len(report.rejects):,} of {report.considered:,} trials have no graph")
-    output.note(table)
+        problem = Text(f"      {rejected.problem.replace('_', ' ')}  ", "yellow")
+        line = Text.assemble(problem, plain(rejected.task), (f"  {plain(rejected.reason)}", "dim"))
+        output.err.print(line, soft_wrap=True)
     more = len(report.rejects) - _SHOWN
     if more > 0:
-        output.note(f"... and {more:,} more; --json lists them all")
+        output.note(f"      ... and {more:,} more; --json lists them all")

@@ -89,7 +89,8 @@ def drop(
         stats = store.stats()
         question = f"Remove graph {name}: {stats.tasks:,} tasks, {stats.states:,} states. This cannot be undone. Go on?"
         if not typer.confirm(question, err=True):
-            raise typer.Abort
+            output.note("Nothing was removed.")
+            raise typer.Exit(1)
     removed = 0
     with output.progress(f"Removing {name}") as advance:
 
