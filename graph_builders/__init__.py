@@ -40,7 +40,13 @@ def _alfworld() -> Builder:
     return AlfWorldBuilder()
 
 
-_BUILDERS: dict[str, Callable[[], Builder]] = {"alfworld": _alfworld}
+def _webshop() -> Builder:
+    from proas.graph_builders.webshop import WebShopBuilder
+
+    return WebShopBuilder()
+
+
+_BUILDERS: dict[str, Callable[[], Builder]] = {"alfworld": _alfworld, "webshop": _webshop}
 # Each entry imports its module only when it is asked for: a source may need an extra that others do without.
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from proas.errors import StateError
 from proas.keys import state_key
 from proas.rollouts import Reject, Rollout, RolloutBatch, State, Step
-from proas.states import alfworld
+from proas.states import alfworld, webshop
 from proas.states.observer import Observed, StateObserver
 from proas.subgoals import GOAL_REACHED, Ladder, generic_ladder
 
@@ -39,7 +39,20 @@ def _alfworld_ladder(task: str, goal_text: str) -> Ladder:
     return generic_ladder(goal_text) if goal is None else alfworld.goal_ladder(goal)
 
 
-_ENVIRONMENTS = {alfworld.ENV: _Environment(_alfworld_observer, _alfworld_ladder, alfworld.stated_goal)}
+def _webshop_observer(task: str, goal_text: str) -> StateObserver:
+    del goal_text  # the key names the target; the instruction does not
+    return webshop.TextObserver(task, webshop.target_of(task))
+
+
+def _webshop_ladder(task: str, goal_text: str) -> Ladder:
+    target = webshop.target_of(task)
+    return generic_ladder(goal_text) if target is None else webshop.target_ladder(target)
+
+
+_ENVIRONMENTS = {
+    alfworld.ENV: _Environment(_alfworld_observer, _alfworld_ladder, alfworld.stated_goal),
+    webshop.ENV: _Environment(_webshop_observer, _webshop_ladder, webshop.stated_goal),
+}
 
 
 def observer_for(env: str, task: str, goal_text: str = "") -> StateObserver:
