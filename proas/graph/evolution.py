@@ -46,13 +46,14 @@ class Evidence:
     dropped: Mapping[str, int]
 
 
-def evidence_of(rollout: Rollout, ladder: Ladder, rule: Purification) -> Evidence:
+def evidence_of(rollout: Rollout, ladder: Ladder, rule: Purification, index: dict[str, int] | None = None) -> Evidence:
     """Purify one success (the paper's graph evolution; see :mod:`proas.purify`).
 
     Args:
         rollout: A success with states. A step that does not say whether it was valid counts as valid.
         ladder: Subgoals of its task.
         rule: Purification rule.
+        index: Subgoal index of states of the task that are known already; those of this rollout are added.
 
     Raises:
         ValueError: The rollout carries no states.
@@ -62,7 +63,10 @@ def evidence_of(rollout: Rollout, ladder: Ladder, rule: Purification) -> Evidenc
     kept = kept_steps(rule, keys, valid)
     visited = [rollout.start, *(step.state for step in rollout.steps)]
     states = {state.key: state for state in visited if state is not None}
-    index = {key: ladder.index(state.facts) for key, state in states.items()}
+    index = {} if index is None else index
+    for key, state in states.items():
+        if key not in index:
+            index[key] = ladder.index(state.facts)
     dropped: Counter[str] = Counter()
     transitions: dict[str, Transition] = {}
     for t, step in enumerate(rollout.steps):
@@ -180,7 +184,8 @@ class _Evolution:
                 else:
                     accepted[key] = rollout
             if accepted:
-                evidence = {key: evidence_of(r, ladder, self._purification) for key, r in accepted.items()}
+                index: dict[str, int] = {}
+                evidence = {key: evidence_of(r, ladder, self._purification, index) for key, r in accepted.items()}
                 joined.append(_Joined(accepted, evidence, _merged(accepted.values(), evidence.values(), ladder)))
         return joined, rejected
 
