@@ -32,7 +32,8 @@ def test_20_000_transitions_go_out_and_come_back_in_bounded_memory(
     finally:
         tracemalloc.stop()
     assert out.counts["TRANSITION"] == 20_000
-    assert max(exporting, importing) < out.bytes  # each row takes several times as much in memory as in the file
+    # A page of the store is 5,000 rows. Held as a whole, the graph takes more than five times the size of the file.
+    assert max(exporting, importing) < 2 * out.bytes
     again = export_graph(copy, tmp_path / "second.jsonl")
     first, second = (path.read_bytes().splitlines() for path in (out.path, again.path))
     assert first[1:] == second[1:]
