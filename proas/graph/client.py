@@ -15,7 +15,7 @@ from proas.graph.connect import Connection
 from proas.graph.drivers import driver_of
 from proas.graph.faults import DRIVER_FAULTS, Again, again, translated
 
-__all__ = ["OLDEST_SERVER", "Client", "Transaction"]
+__all__ = ["OLDEST_SERVER", "Client", "Transaction", "release_numbers"]
 
 OLDEST_SERVER = (5, 23)
 """The first release with the subquery form that the statements use."""
@@ -139,7 +139,7 @@ class Client:
         text = statement("server_version")
         found = self._in_session(driver, READ_ACCESS, lambda s: s.execute_read(lambda tx: tx.run(text).single()))
         release = str(found["version"]) if found else ""
-        if _numbers(release) < OLDEST_SERVER:
+        if release_numbers(release) < OLDEST_SERVER:
             oldest = ".".join(map(str, OLDEST_SERVER))
             raise GraphVersionError(
                 f"the server at {self.connection.uri} is Neo4j {release or 'of an unknown release'}; "
@@ -149,7 +149,7 @@ class Client:
         _answered[self.connection] = release
 
 
-def _numbers(release: str) -> tuple[int, int]:
+def release_numbers(release: str) -> tuple[int, int]:
     """Major and minor number of a release such as ``5.26.30``, ``5.27-aura`` or ``2026.08.1``."""
     parts = [part for part in release.replace("-", ".").split(".")[:2] if part.isdigit()]
     return (int(parts[0]), int(parts[1]) if len(parts) > 1 else 0) if parts else (0, 0)

@@ -6,15 +6,18 @@ import multiprocessing
 import os
 import pickle
 import time
+import uuid
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from neo4j.exceptions import ClientError, Neo4jError
 from pydantic import SecretStr
 
-from proas.errors import GraphAuthError, GraphError, GraphNotFound, GraphUnavailable
-from proas.graph.client import Client, Transaction
+from proas.errors import GraphAuthError, GraphError, GraphNotFound, GraphUnavailable, GraphVersionError
+from proas.graph.client import Client, Transaction, release_numbers
 from proas.graph.drivers import driver_of, forget_driver
 from proas.graph.store import ReferenceGraph, list_graphs
 from proas.rollouts import RolloutBatch
@@ -128,3 +131,52 @@ def test_the_server_is_told_who_calls(connection, ask):
     list_graphs(connection)
     found = ask("CALL dbms.listConnections() YIELD userAgent RETURN collect(DISTINCT userAgent) AS agents")
     assert any(agent.startswith("proas/") for agent in found[0]["agents"])
+
+
+def test_a_server_that_is_too_old_is_refused(connection, monkeypatch):
+    monkeypatch.setattr("proas.graph.client.OLDEST_SERVER", (9999, 1))
+    stranger = replace(connection, pool_size=3)  # not yet greeted by this process
+    with pytest.raises(GraphVersionError, match=r"needs 9999\.1 or later"):
+        list_graphs(stranger)
+    forget_driver(stranger)
+
+
+@pytest.mark.parametrize(
+    ("release", "numbers"),
+    [
+        ("5.26.30", (5, 26)),
+        ("5.27-aura", (5, 27)),
+        ("2026.08.1", (2026, 8)),
+        ("5", (5, 0)),
+        ("", (0, 0)),
+        ("x.y", (0, 0)),
+    ],
+)
+def test_releases_are_read(release, numbers):
+    assert release_numbers(release) == numbers
+
+
+def test_the_release_of_the_server(client):
+    assert release_numbers(client.server_version()) >= (5, 23)
+
+
+@given(
+    texts=st.lists(
+        st.text(min_size=1, max_size=30).filter(lambda text: text.isprintable() or "\n" in text),
+        min_size=1,
+        max_size=4,
+        unique=True,
+    )
+)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_only_a_text(texts, connection, corridor):
+    """Names of tasks and ids of rollouts with quotes, back-ticks or Cypher in them come back as they were."""
+    graph = ReferenceGraph.create(connection, f"texts-{uuid.uuid4().hex[:8]}")
+    try:
+        wins = tuple(corridor.win(f"id {text}", f"`{text}'\"\\", 5) for text in texts)
+        assert graph.evolve(RolloutBatch(wins), run=f"run {texts[0]}").successes == len(texts)
+        assert {task.key for task in graph.tasks()} == {win.task for win in wins}
+        assert all(rollout.covered for rollout in graph.label(RolloutBatch(wins)))
+        assert graph.verify().ok
+    finally:
+        graph.drop()
