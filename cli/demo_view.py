@@ -153,22 +153,34 @@ def growth(report: EvolveReport, diff: GraphDiff, rollouts: RolloutBatch) -> tup
     return facts_table(facts), table
 
 
+def _program() -> str:
+    """How the user calls this program: by name where the shell finds it, else by its path."""
+    import shutil
+    import sys
+
+    called = Path(sys.argv[0])
+    if shutil.which("proas") or called.name != "proas":
+        return "proas"
+    return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
+
+
 def closing(out: Path, task: str) -> tuple[RenderableType, ...]:
     """Where to look now, what to try, how to end the server."""
     import os
 
     page, login = browser_page()
+    program = _program()
     facts: dict[str, object] = {"Neo4j Browser": page}
     facts |= {name.replace("_", " "): value for name, value in login.items()}
     facts["files"] = f"{out}/ (rollouts, labels, shaped advantages)"
     query = Text(LOOK, no_wrap=True, overflow="ignore")
     more = [
-        "proas graph list",
-        f"proas graph show {task} --graph demo",
-        "proas graph diff --graph demo-run --from 0 --to 1",
-        f"proas shape {out}/labelled.jsonl --algo gigpo --out {out}/shaped-gigpo.jsonl",
+        f"{program} graph list",
+        f"{program} graph show {task} --graph demo",
+        f"{program} graph diff --graph demo-run --from 0 --to 1",
+        f"{program} shape {out}/labelled.jsonl --algo gigpo --out {out}/shaped-gigpo.jsonl",
     ]
     if not os.environ.get("NEO4J_URI"):
-        more.append("proas db down          # ends the server; its data stays")
+        more.append(f"{program} db down          # ends the server; its data stays")
     lines = [Text(line, "bold", no_wrap=True, overflow="ignore") for line in more]
     return facts_table(facts), "", "Paste this in Browser:", "", query, "", "Then try:", "", *lines
