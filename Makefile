@@ -24,6 +24,9 @@ STAMP := $(shell printf '%s' '$(CURDIR)' | cksum | cut -d' ' -f1)
 RUNTIME := $(VENV)/.installed-$(STAMP)
 DEV := $(VENV)/.installed-dev-$(STAMP)
 
+# One after the other, on a machine that does nothing else. BENCHMARKS="label evolve" runs some of them.
+BENCHMARKS ?= shaping build label evolve local_server
+
 .PHONY: help install demo test lint types format wheel-test bench docs check clean
 
 help:  ## Show this list
@@ -65,7 +68,9 @@ wheel-test: $(DEV)  ## Build wheel and sdist, install the wheel in a clean envir
 	$(PY) .ci/check_wheel.py
 
 bench: $(DEV)  ## Measure; results go to benchmarks/results
-	$(RUN) benchmarks
+	@mkdir -p benchmarks/results
+	@for name in $(BENCHMARKS); do echo "== $$name"; \
+		$(PY) benchmarks/$$name.py --out benchmarks/results/$$name.json || exit 1; done
 
 docs: $(DEV)  ## Write docs/cli.md from the commands themselves
 	$(PY) docs/generate_reference.py
