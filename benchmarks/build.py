@@ -103,6 +103,7 @@ def compare(data: Path, workers: int) -> dict[str, Any]:
             cache = Path(folder, name)
             try:
                 found[name] = in_own_process(data, graph, cache, **options)
+                print(f"{name}: {found[name]['seconds']} s", file=sys.stderr)
                 if name == "all":
                     found["rerun"] = in_own_process(data, graph, cache, **options)
             finally:
