@@ -6,10 +6,10 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from proas.envs.webshop import Shop, Situation, WebShopEnv, WebShopGoal
+from proas.envs.webshop import Shop, WebShopEnv, WebShopGoal
 from proas.envs.webshop.pages import Piece, text
-from proas.states.webshop import ShopObserver
 from proas.states.observer import Observed
+from proas.states.webshop import ShopObserver
 
 
 @dataclass(frozen=True)
