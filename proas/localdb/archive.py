@@ -107,11 +107,13 @@ def recover(home: Home) -> None:
     aside = _aside(home)
     if not aside.exists():
         return
-    all_moved = (aside / _ALL_MOVED).exists()
-    for store in _STORES:
-        # Before all were moved, one that is not in `aside` is still the old one in its place.
-        if (aside / store).exists() or all_moved:
+    # Every step can be broken off and done again. With the marker, what stands in the stores' places is of the new
+    # database; without it, it is of the old one.
+    if (aside / _ALL_MOVED).exists():
+        for store in _STORES:
             shutil.rmtree(home.data / store, ignore_errors=True)
+        (aside / _ALL_MOVED).unlink()
+    for store in _STORES:
         if (aside / store).exists():
             (home.data / store).parent.mkdir(parents=True, exist_ok=True)
             (aside / store).rename(home.data / store)
