@@ -16,7 +16,7 @@ from proas.graph.exchange.tables import TABLE_OF, TABLES
 from proas.graph.exchange.union import plain_rows, union_rows
 from proas.graph.migrations import migration_info
 from proas.graph.rows import GraphRow, Row
-from proas.graph.store import ReferenceGraph
+from proas.graph.store import ReferenceGraph, list_graphs
 
 __all__ = ["ExportReport", "export_graph"]
 
@@ -80,6 +80,7 @@ def export_graph(
     began = time.monotonic()
     path = Path(path)
     chosen = format or format_of(path)
+    created = _available(graph)
     rows, root = _rows(graph, flatten=flatten or chosen == "graphml")
     header = _header(graph, root)
     soundness = Soundness(header)
@@ -92,6 +93,7 @@ def export_graph(
             if progress is not None:
                 progress(len(batch))
         _check(soundness, None)
+        _check_still_there(graph, created)
     return ExportReport(
         graph=graph.name,
         version=root.version,
@@ -105,11 +107,24 @@ def export_graph(
     )
 
 
-def _rows(graph: ReferenceGraph, *, flatten: bool) -> tuple[Iterator[Row], GraphRow]:
-    """The rows to write, and the ``ARG`` row that is the first of them."""
-    if graph.info().dropping:
+def _available(graph: ReferenceGraph) -> str:
+    """When the graph was made, which tells it from a later one of its name."""
+    info = graph.info()
+    if info.dropping:
         message = f"graph {graph.name!r} is being imported or dropped"
         raise GraphConflict(message, hint="wait for it, or finish a broken one with `proas graph drop`")
+    return info.created
+
+
+def _check_still_there(graph: ReferenceGraph, created: str) -> None:
+    # A graph without the transitions that a drop was quick to remove is sound, and not what was asked for.
+    found = next((info for info in list_graphs(graph.connection) if info.name == graph.name), None)
+    if found is None or found.dropping or found.created != created:
+        raise GraphConflict(f"graph {graph.name!r} was dropped while it was being exported", hint="nothing was written")
+
+
+def _rows(graph: ReferenceGraph, *, flatten: bool) -> tuple[Iterator[Row], GraphRow]:
+    """The rows to write, and the ``ARG`` row that is the first of them."""
     root = next(graph.rows(GraphRow))
     if flatten and root.base:
         base = ReferenceGraph(graph.connection, root.base)

@@ -62,6 +62,8 @@ def reader_of(path: Path, format: ExchangeFormat | None) -> GraphReader:  # noqa
     """
     if not path.exists():
         raise DataError(f"there is no file or folder {path}", hint="give what `proas graph export` wrote")
+    if not (path.is_file() or path.is_dir()):
+        raise DataError(f"{path} is neither a file nor a folder", hint="it is read twice, which a pipe cannot be")
     chosen = format or format_of(path)
     if chosen == "graphml":
         raise UsageError(

@@ -23,7 +23,8 @@ class Placing:
     """
 
     def __init__(self, target: Path) -> None:
-        self._target = target
+        # Through a link: what it points to is replaced, not the link.
+        self._target = target.resolve()
         self._temporary: Path | None = None
 
     def open_file(self) -> BinaryIO:
@@ -33,8 +34,9 @@ class Placing:
             DataError: It cannot be made.
         """
         with self.naming_faults():
-            if self._target.is_dir():
-                raise IsADirectoryError(21, "it is a folder")
+            if self._target.exists() and not self._target.is_file():
+                kind = "a folder" if self._target.is_dir() else "no regular file"
+                raise DataError(f"cannot write {self._target}: it is {kind}", hint="give the path of a file")
             handle, name = tempfile.mkstemp(dir=self._target.parent, prefix=f".{self._target.name}.")
             self._temporary = Path(name)
             return os.fdopen(handle, "wb")
@@ -59,6 +61,8 @@ class Placing:
             DataError: It cannot be made, or the target holds something else.
         """
         with self.naming_faults():
+            if self._target.is_file():
+                raise DataError(f"cannot write {self._target}: it is a file", hint="Parquet needs a folder")
             if self._target.exists():
                 others = [p.name for p in self._target.iterdir() if not p.match(replaceable)]
                 if others:

@@ -10,6 +10,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
+from proas.errors import GraphConflict, GraphNotFound
 from proas.graph.client import Client
 from proas.graph.connect import Connection
 from proas.graph.drivers import driver_of
@@ -222,6 +223,25 @@ def test_what_is_newer_than_the_start_of_the_export_is_left_out(
     import_graph(connection, tmp_path / "g.jsonl", copy.name)
     assert copy.info().version == 2
     assert copy.verify().ok
+
+
+@pytest.mark.parametrize("when", [1, 2, 3, 4, 5, 6, 7])
+def test_a_graph_dropped_during_its_export_leaves_no_file(
+    connection: Connection, new_name: NewName, tmp_path: Path, when: int
+) -> None:
+    graph = grown(connection, new_name())
+    batches = 0
+
+    def drop(_: int) -> None:
+        nonlocal batches
+        batches += 1
+        if batches == when:
+            graph.drop()
+
+    with pytest.raises((GraphConflict, GraphNotFound)):
+        export_graph(graph, tmp_path / "g.jsonl", progress=drop)
+    assert batches >= when
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_foreign_properties_are_counted_not_lost_silently(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -392,6 +393,35 @@ def test_a_folder_with_other_things_is_never_replaced(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, ending: str) -> None:
     with pytest.raises(DataError, match=r"cannot write .*nowhere"):
         write(tmp_path / "nowhere" / f"g{ending}", graph_rows())
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".graphml"])
+def test_a_pipe_is_neither_written_nor_read(tmp_path: Path, ending: str) -> None:
+    pipe = tmp_path / f"pipe{ending}"
+    os.mkfifo(pipe)
+    with pytest.raises(DataError, match="it is no regular file"):
+        write(pipe, graph_rows())
+    with pytest.raises(DataError, match="neither a file nor a folder"):
+        reader_of(pipe, None)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target = write(tmp_path / "elsewhere" / "real.jsonl", graph_rows(tasks=1))
+    (tmp_path / "link.jsonl").symlink_to(target)
+    write(tmp_path / "link.jsonl", graph_rows(tasks=2))
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert read(target) == graph_rows(tasks=2)
+
+
+def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path: Path) -> None:
+    (tmp_path / "g").write_text("x")
+    (tmp_path / "g.jsonl").mkdir()
+    with pytest.raises(DataError, match="Parquet needs a folder"):
+        write(tmp_path / "g", graph_rows())
+    with pytest.raises(DataError, match="it is a folder"):
+        write(tmp_path / "g.jsonl", graph_rows())
 
 
 def _content(path: Path) -> dict[str, bytes]:
