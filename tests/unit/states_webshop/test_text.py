@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proas.envs.webshop import Shop, WebShopGoal
+from proas.envs.webshop import Shop, Situation, WebShopGoal
 from proas.errors import StateError
 from proas.states.webshop import TextObserver, target_of
 
@@ -32,7 +32,7 @@ def test_text_and_shop_agree(opened: Opened, mode: str, told: bool) -> None:
         rng = random.Random(f"{mode}-{number}")
         start, observer, steps = walks.walk(shop, goal, rng, mode=mode)
         reader = TextObserver(goal.key, target_of(goal.key))
-        assert reader.begin(start) == observer.state(walks.Situation(), ())
+        assert reader.begin(start) == observer.state(Situation(), ())
         for step in steps:
             read = reader.observe(step.action, step.observation, valid=step.valid if told else None, won=step.won)
             where = (mode, goal.key, step.action, step.observation[:300])
