@@ -18,15 +18,9 @@ from proas.cli.options import DatabaseOptions, Json, Strict, with_database
 if TYPE_CHECKING:
     from proas.graph_builders import BuildReport, Built, Rejected
 
-__all__ = ["BuildBar", "Expansion", "Source", "build"]
+__all__ = ["BuildBar", "Expansion", "build"]
 
 _SHOWN = 8
-
-
-class Source(StrEnum):
-    """What a graph can be built from."""
-
-    ALFWORLD = "alfworld"
 
 
 class Expansion(StrEnum):
@@ -44,7 +38,7 @@ def build(
             "--data", help="Folder with the games, searched in depth; ALFWORLD_DATA if not given.", metavar="PATH"
         ),
     ] = None,
-    source: Annotated[Source, typer.Option("--source", help="What the data is.", metavar="alfworld")] = Source.ALFWORLD,
+    source: Annotated[str, typer.Option("--source", help="What the data is: alfworld or webshop.", metavar="NAME")] = "alfworld",
     graph: Annotated[
         str, typer.Option("--graph", "-g", help="Graph to build into; made if it is new.", metavar="NAME")
     ] = "alfworld",
@@ -79,13 +73,13 @@ def build(
     from proas.graph_builders import BuildOptions, build_graph, builder, expansion
 
     output = Output(json_wanted=json)
-    chosen = builder(source.value)
+    chosen = builder(source)
     options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)
     chosen.count(data, options)  # a source that cannot be read is told before a server is started or a graph made
     connection = prepare(database, output)
     store = ReferenceGraph.create(connection, graph)
     with BuildBar(output, f"Building {graph}") as bar:
-        report = build_graph(source.value, chosen, store, data=data, options=options, progress=bar)
+        report = build_graph(source, chosen, store, data=data, options=options, progress=bar)
     output.result(report.as_json(), _table(report))
     _show_rejects(report, output)
     end([rejected.as_reject() for rejected in report.rejects], strict=strict)

@@ -104,7 +104,7 @@ def _add_ways_on(rung: Tree, leaving: list[Transition], graph: TaskGraph, index:
     for action, target in onward[:_ACTIONS]:
         rung.add(Text.assemble(("action ", "yellow"), plain(action), (f" -> {target}", "bold cyan")))
     if len(onward) > _ACTIONS:
-        rung.add(Text(f"... {len(onward) - _ACTIONS:,} more lead on", "dim"))
+        rung.add(Text(f"... {len(onward) - _ACTIONS:,} more", "dim"))
 
 
 def _later(graph: TaskGraph, transition: Transition, index: int) -> bool:
