@@ -87,7 +87,7 @@ def in_order(work: Callable[[T], R], items: Iterable[T], *, workers: int, lost: 
             else:
                 yield from answers
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
 
 
 def _chunked(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
