@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "localdb": {"errors"},
     "graph_builders": CORE | PEERS,
     "training": CORE | PEERS | {"graph_builders"},
-    "integrations": CORE | PEERS,
+    "integrations": CORE | PEERS | {"cypher"},
     "cli": CORE | PEERS | {"graph_builders", "training", "integrations", "localdb", "cypher"},
     "cypher": {"errors"},
 }
