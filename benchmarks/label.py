@@ -7,7 +7,7 @@ Four ways to the same labels, which is checked before anything is timed:
 - ``label``: :meth:`ReferenceGraph.label`, from records to labelled records; the figure.
 - ``round trip``: of this, the statement alone, from parameters to the answer.
 - ``query a step``: what a step-by-step labeller does: one query for each transition, with the same driver. 6,400 of
-  them take half a minute, so that a part is timed and scaled up.
+  them take half a minute, so that some of each batch are timed and scaled up.
 - ``set``: the keys of all edges in a Python set, and the definitions in plain loops, the keys of the steps at hand: the
   lower bound, for a graph that lives in the trainer's own memory.
 
@@ -41,7 +41,7 @@ from proas.rollouts import Rollout, RolloutBatch
 
 TASKS, GROUP, STEPS = 16, 8, 50
 SIZES = {"100k": 100_000, "1m": 1_000_000}
-WARM_UP, ROUNDS, STEPWISE = 5, 31, 400
+WARM_UP, ROUNDS, STEPWISE = 8, 31, 16
 ONE_STEP = (
     "MATCH ()-[e:TRANSITION {graph: $graph, key: $key}]->() WHERE e.since <= $version RETURN count(e) > 0 AS known"
 )
@@ -57,19 +57,22 @@ def main() -> None:
     options = parser.parse_args()
     connection = Connection.resolve()
     migrate(connection)
+    graphs = {name: _graph(connection, f"benchmark-label-{name}", size) for name, size in SIZES.items()}
+    cases = {name: _Case(graph, SIZES[name]) for name, graph in graphs.items()}
+    load = os.getloadavg()[0]
+    for _ in range(ROUNDS):
+        for case in cases.values():  # in turns, so that whatever else the machine does falls on all alike
+            case.round()
     result: dict[str, Any] = {"benchmark": "label", "rollouts": TASKS * GROUP, "steps": STEPS, "tasks": TASKS}
-    result |= _machine(connection)
-    for name, transitions in SIZES.items():
-        graph = _graph(connection, f"benchmark-label-{name}", transitions)
-        result[name] = _measure(graph, transitions)
-        print(name, json.dumps(result[name], indent=2))
+    result |= _machine(connection) | {"load_average": round(load, 1)}
+    result |= {name: case.result() for name, case in cases.items()}
     result["label_1m_over_100k"] = round(result["1m"]["label_ms"] / result["100k"]["label_ms"], 2)
-    print("label on 1 M over 100 k:", result["label_1m_over_100k"])
+    print(json.dumps(result, indent=2))
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     if not options.keep:
-        for name in SIZES:
-            ReferenceGraph(connection, f"benchmark-label-{name}").drop()
+        for graph in graphs.values():
+            graph.drop()
 
 
 def _graph(connection: Connection, name: str, transitions: int) -> ReferenceGraph:
@@ -81,39 +84,54 @@ def _graph(connection: Connection, name: str, transitions: int) -> ReferenceGrap
     return graph
 
 
-def _batches(count: int, transitions: int, seed: int) -> list[RolloutBatch]:
-    corridors = transitions // synthetic.EDGES
-    return [synthetic.rollouts(TASKS, group_size=GROUP, steps=STEPS, seed=seed + i, of=corridors) for i in range(count)]
+class _Case:
+    """One graph, and the times of the four ways on it."""
 
+    def __init__(self, graph: ReferenceGraph, transitions: int) -> None:
+        self._graph = graph
+        self._transitions = transitions
+        self._client = Client(graph.connection)
+        self._driver = driver_of(graph.connection)
+        self._seed = 0
+        self._times: dict[str, list[float]] = {"label": [], "round_trip": [], "step": [], "set": []}
+        for _ in range(WARM_UP):
+            batch = self._batch()
+            edges = _edges(graph, batch)
+            assert [_verdict(r) for r in graph.label(batch)] == [_by_set(r, edges) for r in batch]
+        self._at_hand = self._batch()
+        self._edges = _edges(graph, self._at_hand)
+        assert all(len(r.transition_keys) == STEPS for r in self._at_hand)  # derived now, so that "set" does not pay
 
-def _measure(graph: ReferenceGraph, transitions: int) -> dict[str, Any]:
-    client = Client(graph.connection)
-    driver = driver_of(graph.connection)
-    for batch in _batches(WARM_UP, transitions, seed=1000):
-        edges = _edges(graph, batch)
-        assert [_verdict(r) for r in graph.label(batch)] == [_by_set(r, edges) for r in batch]
-    first = _batches(1, transitions, seed=2000)[0]
-    _stepwise(driver, graph, first, 50)
+    def round(self) -> None:
+        """Each way once; of the queries a step, a few."""
+        batch = self._batch()
+        self._times["label"].append(_timed(lambda: self._graph.label(batch)))
+        tasks = label_parameters(self._batch())
+        asked = {"graph": self._graph.name, "version": None, "tasks": tasks}
+        self._times["round_trip"].append(_timed(lambda: self._client.rows("label_batch", **asked)))
+        self._times["set"].append(_timed(lambda: [_by_set(r, self._edges) for r in self._at_hand]))
+        keys = [key for rollout in batch for key in rollout.transition_keys][:: TASKS * GROUP * STEPS // STEPWISE]
+        self._times["step"] += [_timed(lambda k=key: _one_step(self._driver, self._graph, k)) for key in keys]
 
-    fresh = _batches(ROUNDS, transitions, seed=3000)
-    label = [_timed(lambda b=b: graph.label(b)) for b in fresh]
-    parameters = [label_parameters(batch) for batch in _batches(ROUNDS, transitions, seed=4000)]
-    trip = [_timed(lambda p=p: client.rows("label_batch", graph=graph.name, version=None, tasks=p)) for p in parameters]
-    stepwise = _timed(lambda: _stepwise(driver, graph, first, STEPWISE)) * TASKS * GROUP * STEPS / STEPWISE
-    edges = _edges(graph, first)
-    assert all(len(rollout.transition_keys) == STEPS for rollout in first)  # keys are at hand, as a trainer's would be
-    by_set = [_timed(lambda: [_by_set(rollout, edges) for rollout in first]) for _ in range(ROUNDS)]
-    median = statistics.median(label)
-    return {
-        "transitions": transitions,
-        "label_ms": round(median, 1),
-        "label_ms_quartiles": [round(q, 1) for q in statistics.quantiles(label, n=4)],
-        "round_trip_ms": round(statistics.median(trip), 1),
-        "query_a_step_ms": round(stepwise),
-        "set_ms": round(statistics.median(by_set), 2),
-        "query_a_step_over_label": round(stepwise / median),
-        "label_over_set": round(median / statistics.median(by_set), 1),
-    }
+    def result(self) -> dict[str, Any]:
+        """Medians in milliseconds, and their ratios."""
+        label, trip, by_set = (statistics.median(self._times[name]) for name in ("label", "round_trip", "set"))
+        stepwise = statistics.mean(self._times["step"]) * TASKS * GROUP * STEPS
+        return {
+            "transitions": self._transitions,
+            "label_ms": round(label, 1),
+            "label_ms_quartiles": [round(q, 1) for q in statistics.quantiles(self._times["label"], n=4)],
+            "round_trip_ms": round(trip, 1),
+            "query_a_step_ms": round(stepwise),
+            "set_ms": round(by_set, 2),
+            "query_a_step_over_label": round(stepwise / label),
+            "label_over_set": round(label / by_set, 1),
+        }
+
+    def _batch(self) -> RolloutBatch:
+        self._seed += 1
+        corridors = self._transitions // synthetic.EDGES
+        return synthetic.rollouts(TASKS, group_size=GROUP, steps=STEPS, seed=self._seed, of=corridors)
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -123,15 +141,10 @@ def _timed(work: Callable[[], object]) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def _stepwise(driver: Driver, graph: ReferenceGraph, batch: RolloutBatch, steps: int) -> list[bool]:
-    keys = [key for rollout in batch for key in rollout.transition_keys][:steps]
-    known = []
-    for key in keys:
-        records, _, _ = driver.execute_query(
-            ONE_STEP, graph=graph.name, key=key, version=0, database_=graph.connection.database, routing_="r"
-        )
-        known.append(records[0]["known"])
-    return known
+def _one_step(driver: Driver, graph: ReferenceGraph, key: str) -> None:
+    driver.execute_query(
+        ONE_STEP, graph=graph.name, key=key, version=0, database_=graph.connection.database, routing_="r"
+    )
 
 
 def _edges(graph: ReferenceGraph, batch: RolloutBatch) -> set[str]:
@@ -163,7 +176,6 @@ def _machine(connection: Connection) -> dict[str, Any]:
         "python": platform.python_version(),
         "cpus": os.cpu_count(),
         "processor": _processor(),
-        "load_average_at_start": round(os.getloadavg()[0], 1),
     }
 
 
