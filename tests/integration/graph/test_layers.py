@@ -207,3 +207,17 @@ def test_what_cannot_be_a_layer(connection, graph, layer, graph_name):
     with pytest.raises(UsageError, match="not a layer"):
         graph.promote()
     assert ReferenceGraph.create(connection, layer.name, base=graph.name).info().base == graph.name
+
+
+def test_many_making_one_layer_make_one(connection, graph, corridor, graph_name, ask):
+    graph.add([corridor.graph("t1")])
+    name = f"{graph_name[:80]}-run"
+
+    def make(_: int) -> str:
+        return ReferenceGraph.create(connection, name, base=graph.name).info().base
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(make, range(8))) == {graph.name}
+    count = "MATCH (g:ARG {name: $n})-[r:LAYER_OF]->() RETURN count(DISTINCT g) AS graphs, count(r) AS over"
+    assert ask(count, n=name) == [{"graphs": 1, "over": 1}]
+    assert [row.k for row in ReferenceGraph(connection, name).rows(VersionRow)] == [0]
