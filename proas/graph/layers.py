@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
-from proas.errors import GraphConflict, GraphNotFound, UsageError
+from proas.errors import GraphCapacityError, GraphConflict, GraphNotFound, UsageError
 from proas.graph.building import BUILD_RUN, Progress
 from proas.graph.client import Client, Transaction
 from proas.graph.reports import DropReport, GraphInfo
@@ -72,15 +73,28 @@ def drop_graph(client: Client, name: str, *, force: bool, progress: Progress | N
         )
     nodes = relationships = 0
     for graph in (*layers, name):
-        client.write(lambda tx, g=graph: tx.rows("begin_drop", graph=g))  # type: ignore[misc]
-        while True:
-            row = client.write(lambda tx, g=graph: tx.row("drop_some", graph=g, limit=DROP_ROWS))  # type: ignore[misc]
-            if row is None:
-                break  # another process finished it
-            nodes += row["nodes"]
-            relationships += row["relationships"]
+        for removed in _removals(client, graph):
+            nodes += removed["nodes"]
+            relationships += removed["relationships"]
             if progress is not None:
-                progress(row["nodes"])
-            if row["gone"]:
-                break
+                progress(removed["nodes"])
     return DropReport((*layers, name), nodes, relationships, time.monotonic() - began)
+
+
+def _removals(client: Client, graph: str) -> Iterator[Any]:
+    """Remove a graph, one transaction after the other; each gives what it removed."""
+    client.write(lambda tx: tx.rows("begin_drop", graph=graph))
+    limit = DROP_ROWS
+    while True:
+        try:
+            row = client.write(lambda tx, n=limit: tx.row("drop_some", graph=graph, limit=n))  # type: ignore[misc]
+        except GraphCapacityError:
+            if limit == 1:
+                raise
+            limit //= 2
+            continue
+        if row is None:
+            return  # another process finished it
+        yield row
+        if row["gone"]:
+            return
