@@ -14,6 +14,9 @@ from proas.localdb.process import alive
 
 from .conftest import SMALL
 
+# Each test starts servers, which takes a minute apiece on a machine that is busy with other work.
+pytestmark = pytest.mark.timeout(900)
+
 
 def query(info: ServerInfo, text: str, **parameters):
     auth = (info.username, info.password.get_secret_value())

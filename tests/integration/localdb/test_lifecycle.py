@@ -18,6 +18,9 @@ from proas.localdb import LocalServer, ServerInfo
 from proas.localdb import server as server_module
 from proas.localdb.home import Ports
 
+# Each test starts servers, which takes a minute apiece on a machine that is busy with other work.
+pytestmark = pytest.mark.timeout(900)
+
 SLEEP = "import time; time.sleep(120)"
 
 

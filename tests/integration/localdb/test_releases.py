@@ -12,6 +12,9 @@ from proas.localdb.release import load_release
 
 from .conftest import SMALL
 
+# Each test starts servers, which takes a minute apiece on a machine that is busy with other work.
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", [name for name in releases() if name != DEFAULT_RELEASE])
