@@ -38,7 +38,9 @@ def build(
             "--data", help="Folder with the games, searched in depth; ALFWORLD_DATA if not given.", metavar="PATH"
         ),
     ] = None,
-    source: Annotated[str, typer.Option("--source", help="What the data is: alfworld or webshop.", metavar="NAME")] = "alfworld",
+    source: Annotated[
+        str, typer.Option("--source", help="What the data is: alfworld or webshop.", metavar="NAME")
+    ] = "alfworld",
     graph: Annotated[
         str, typer.Option("--graph", "-g", help="Graph to build into; made if it is new.", metavar="NAME")
     ] = "alfworld",

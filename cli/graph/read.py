@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.text import Text
 
 from proas.cli.console import Output, columns, facts_table, moment, plain
 from proas.cli.options import DatabaseOptions, GraphName, Json, VersionOption, with_database
 
+if TYPE_CHECKING:
+    from proas.graph.reports import SubgoalGrowth
+
 __all__ = ["diff", "list_graphs", "show", "stats", "verify"]
+
+_TASKS = 20
 
 
 @with_database
@@ -136,12 +144,24 @@ def diff(
         "new transitions": found.added_transitions,
         "versions between": ", ".join(f"{v.k}{f' ({v.run})' if v.run else ''}" for v in found.versions) or "none",
     }
-    table = columns("task", "subgoal", "new states", "new transitions", right=("new states", "new transitions"))
-    last = ""
-    for growth in found.tasks:
-        name = growth.task if growth.task != last else ""
-        last = growth.task
-        subgoal = f"{growth.index} {growth.description}"
-        table.add_row(plain(name), plain(subgoal), str(growth.added_states), str(growth.added_transitions))
     title = f"{graph}: version {from_version} to {to_version}"
-    output.result(asdict(found), facts_table(facts, title=title), table if found.tasks else "")
+    output.result(asdict(found), facts_table(facts, title=title), *_growth(found.tasks))
+
+
+def _growth(parts: Sequence[SubgoalGrowth]) -> Iterator[RenderableType]:
+    """What each task gained, subgoal by subgoal."""
+    by_task = {task: list(own) for task, own in groupby(parts, key=lambda part: part.task)}
+    for task, own in islice(by_task.items(), _TASKS):
+        name = plain(task)
+        name.no_wrap = True
+        yield ""
+        yield name
+        yield facts_table(
+            {
+                f"  {part.index} {part.description}": f"+{part.added_states:,} states, "
+                f"+{part.added_transitions:,} transitions"
+                for part in own
+            }
+        )
+    if len(by_task) > _TASKS:
+        yield f"\n... and {len(by_task) - _TASKS:,} more tasks; --json lists them all"
