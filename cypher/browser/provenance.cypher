@@ -3,5 +3,5 @@
 MATCH (w:Success {graph: $graph, task: $task})
 UNWIND w.transitions AS key
 MATCH (a:State)-[e:TRANSITION {graph: $graph, key: key}]->(b:State)
-RETURN a.caption AS `from`, e.action AS action, b.caption AS `to`, collect(w.run + ': ' + w.rollout) AS rollouts
+RETURN a.name AS `from`, e.action AS action, b.name AS `to`, collect(w.run + ': ' + w.rollout) AS rollouts
 ORDER BY size(rollouts) DESC, action

@@ -12,7 +12,7 @@ RETURN t.key AS key, t {.env, .start, .since, .inherited} AS task, below IS NOT 
          AS subgoals,
        COLLECT {
          MATCH (s:State {graph: $graph, task: t.key})
-         RETURN s {.key, .facts, .caption, .initial, .since, .inherited,
+         RETURN s {.key, .facts, .name, .initial, .since, .inherited,
                    members: COLLECT { MATCH (s)-[:MEMBER_OF]->(m) RETURN m.key }}
        } AS states,
        COLLECT {

@@ -12,6 +12,6 @@ WITH e.key AS key, collect([e, s]) AS ends, sum(e.support) AS support
 WITH key, support, coalesce([end IN ends WHERE NOT end[0].inherited][0], ends[0]) AS end
 WITH key, support, end[0] AS e, end[1] AS s
 RETURN e.graph AS graph, key, e.action AS action, e.source AS source, e.since AS since, support,
-       s {.graph, .key, .caption, .facts, .initial, .source, .since} AS target
+       s {.graph, .key, .name, .facts, .initial, .source, .since} AS target
 ORDER BY support DESC, action, key
 LIMIT $limit

@@ -94,7 +94,7 @@ class StateRow:
         task: Key of the task.
         subgoal: Key of the subgoal that it is a member of.
         facts: Readable facts in sorted order.
-        caption: The facts in one line for people.
+        name: The facts in one line for people.
         initial: Whether every rollout of the task begins here.
         source: Where the knowledge comes from.
         since: Version that first held it.
@@ -105,7 +105,7 @@ class StateRow:
     task: str
     subgoal: str
     facts: tuple[str, ...]
-    caption: str
+    name: str
     initial: bool
     source: str
     since: int

@@ -167,7 +167,7 @@ class _Task:
 
     def _check_state(self, state: Mapping[str, Any], ladder: Ladder | None) -> None:
         key, facts = state["key"], state["facts"]
-        what = f"state {key} ({state['caption']})"
+        what = f"state {key} ({state['name']})"
         self._since(state["since"], self._place(what))
         self._say("state-key", what, holds=key == state_key(self._task["env"], self._key, facts))
         expected = ladder.index(frozenset(facts)) if ladder else None
@@ -183,7 +183,7 @@ class _Task:
         self._say("start-state", f"start {start}", holds=start in self._index)
         for state in self._row["states"]:
             holds = bool(state["initial"]) == (state["key"] == start)
-            self._say("start-state", f"state {state['key']} ({state['caption']})", holds=holds)
+            self._say("start-state", f"state {state['key']} ({state['name']})", holds=holds)
 
     def _check_transition(self, edge: Mapping[str, Any], taken: Mapping[str, int]) -> None:
         source, target, key = edge["source_state"], edge["target_state"], edge["key"]

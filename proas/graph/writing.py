@@ -250,7 +250,7 @@ def _state_rows(
             "task": graph.task.key,
             "subgoal": subgoal_key(graph.task.key, graph.subgoal_of[key]),
             "facts": list(graph.states[key].facts),
-            "caption": caption_of(graph.states[key].facts),
+            "name": caption_of(graph.states[key].facts),
             "initial": key == graph.start.key,
             "source": sources[key],
             "since": 0 if key in below else scope.version,

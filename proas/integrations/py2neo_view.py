@@ -6,7 +6,7 @@
         arg = ARG.match(view, "alfworld").first()
         for subgoal in arg.tasks[0].subgoals:
             for state in subgoal.states:
-                print(state.caption, [t.action for t in state.transitions])
+                print(state.name, [t.action for t in state.transitions])
 
 Read-only: every query runs in a transaction that the server refuses to write in. Bounded: a listing holds at most
 ``view.limit`` members and says whether there are more. A layer shows the union with its base. Nothing is cached, so
@@ -272,7 +272,7 @@ class State:
     Attributes:
         graph: Name of the graph that it lives in.
         key: Its key.
-        caption: The facts in one line.
+        name: The facts in one line.
         facts: Readable facts in sorted order.
         initial: Whether every rollout of the task begins here.
         source: Where the knowledge comes from.
@@ -282,7 +282,7 @@ class State:
     _arg: ARG = field(repr=False, compare=False)
     graph: str
     key: str
-    caption: str
+    name: str
     facts: Sequence[str] = field(repr=False)
     initial: bool
     source: str

@@ -117,7 +117,7 @@ def _elements(row: Row) -> Iterator[str]:
         case StateRow():
             attributes = {"key": row.key, "task": row.task, "facts": row.facts, "initial": row.initial}
             attributes = {**attributes, "source": row.source, "since": row.since}
-            yield _node(f"state:{row.key}", "State", row.caption, attributes)
+            yield _node(f"state:{row.key}", "State", row.name, attributes)
             yield _edge(f"state:{row.key}", f"subgoal:{row.subgoal}", "MEMBER_OF", "member of", {"task": row.task})
         case TransitionRow():
             attributes = {"key": row.key, "task": row.task, "source": row.source}

@@ -31,13 +31,13 @@ def test_nodes_carry_what_people_read(graph, corridor, ask):
     graph.add([corridor.graph("t1")])
     row = ask(
         "MATCH (s:State {graph: $g})-[:MEMBER_OF]->(m:Subgoal)<-[:HAS_SUBGOAL]-(t:Task) WHERE s.key = $k "
-        "RETURN s.caption AS caption, s.facts AS facts, m.index AS index, m.phrases AS phrases, t.text AS text",
+        "RETURN s.name AS name, s.facts AS facts, m.index AS index, m.phrases AS phrases, t.text AS text",
         g=graph.name,
         k=corridor.state("t1", 10).key,
     )
     assert row == [
         {
-            "caption": "at place 10; milestone 1 passed",
+            "name": "at place 10; milestone 1 passed",
             "facts": ["at place 10", "milestone 1 passed"],
             "index": 1,
             "phrases": ["get beyond the first mark"],

@@ -148,9 +148,9 @@ def test_a_file_without_footer_says_how_much_is_there(tmp_path: Path) -> None:
         ("initial", 0, "must be true or false, not a whole number"),
         ("facts", "at desk", "must be a list of texts, not text"),
         ("facts", ["at desk", 3], "member 1 must be text, not a whole number"),
-        ("caption", ["x"], "must be text, not a list"),
-        ("caption", "\ud83d", "half of a surrogate pair"),
-        ("caption", "x" * 1_000_001, "longer than 1000000 characters"),
+        ("name", ["x"], "must be text, not a list"),
+        ("name", "\ud83d", "half of a surrogate pair"),
+        ("name", "x" * 1_000_001, "longer than 1000000 characters"),
         ("colour", "red", "is no column of State"),
     ],
 )

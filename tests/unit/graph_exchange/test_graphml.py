@@ -37,7 +37,7 @@ def test_networkx_reads_every_element_with_typed_attributes(tmp_path: Path, odd:
                 assert graph.has_edge(f"task:{row.task}", f"subgoal:{row.key}")
             case StateRow():
                 node = graph.nodes[f"state:{row.key}"]
-                assert (node["kind"], node["label"], node["facts"]) == ("State", row.caption, "\n".join(row.facts))
+                assert (node["kind"], node["label"], node["facts"]) == ("State", row.name, "\n".join(row.facts))
                 assert node["initial"] is row.initial
                 assert node["since"] == row.since
                 assert graph.has_edge(f"state:{row.key}", f"subgoal:{row.subgoal}")
