@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proas.errors import GraphCapacityError
@@ -54,10 +54,10 @@ def add_task_graphs(
     tally = _Tally()
     limit = max(batch_rows, SMALLEST_BATCH)
     client.write(lambda tx: lock_graph(tx, name))  # says that the graph is missing before the builder works
-    for batch in _batches(_sound(task_graphs, tally), limit):
+    done = progress or (lambda _: None)
+    for batch in _batches(_sound(task_graphs, tally, done), limit):
         limit = _add_batch(client, name, batch, limit, tally)
-        if progress is not None:
-            progress(len(batch))
+        done(len(batch))
     return AddReport(
         tasks=tally.tasks,
         skipped=tally.skipped,
@@ -71,12 +71,13 @@ def add_task_graphs(
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """Outcome of one transaction."""
+    """Outcome of one transaction; ``marks`` are the tasks and digests of task graphs that are whole by it."""
 
     written: Pieces
     whole: bool
     skipped: int
     rejected: tuple[Reject, ...]
+    marks: tuple[tuple[str, str], ...]
 
 
 def _add_batch(client: Client, name: str, batch: Sequence[TaskGraph], limit: int, tally: _Tally) -> int:
@@ -84,7 +85,7 @@ def _add_batch(client: Client, name: str, batch: Sequence[TaskGraph], limit: int
     first = True
     while True:
         try:
-            attempt = client.write(lambda tx: _write_some(tx, name, batch, limit))  # noqa: B023  # run at once
+            attempt = client.write(_Piece(name, batch, limit).work)
         except GraphCapacityError:
             if limit // 2 < SMALLEST_BATCH:
                 raise
@@ -99,30 +100,52 @@ def _add_batch(client: Client, name: str, batch: Sequence[TaskGraph], limit: int
             return limit
 
 
-def _write_some(tx: Transaction, name: str, batch: Sequence[TaskGraph], limit: int) -> _Attempt:
-    """Write at most ``limit`` missing rows of a batch; what is left is found missing by the next transaction."""
-    current = lock_graph(tx, name)
-    # What a layer sees of its base never changes, so a version that some layer sees is closed.
-    scope = replace(current, version=current.version + 1) if current.pinned else current
-    known = known_tasks(tx, scope, [graph.task.key for graph in batch])
-    digests = {graph.task.key: _digest(graph) for graph in batch}
-    wanted = [graph for graph in batch if digests[graph.task.key] not in known[graph.task.key].built]
-    faults = {graph.task.key: fault_against(graph, known[graph.task.key]) for graph in wanted}
-    sound = [graph for graph in wanted if not faults[graph.task.key]]
-    missing = missing_pieces(tx, scope, sound, known)
-    pieces = missing.first(limit)
-    write_pieces(tx, scope, pieces)
-    if pieces.rows and current.pinned:
-        tx.rows("set_version", graph=name, version=scope.version)
-    if pieces.rows:
-        counts = {"states": pieces.states, "transitions": pieces.transitions}
-        tx.rows("count_version", graph=name, k=scope.version, run=BUILD_RUN, **counts)
-    whole = len(pieces.rows) == len(missing.rows)
-    if whole and sound:
-        marks = sorted((graph.task.key, digests[graph.task.key]) for graph in sound)
-        tx.rows("mark_built", graph=name, rows=[{"task": task, "digest": mark} for task, mark in marks])
-    rejected = tuple(Reject(reason, id=key) for key, reason in faults.items() if reason)
-    return _Attempt(pieces, whole, len(batch) - len(wanted), rejected)
+class _Piece:
+    """One transaction of a build: at most ``limit`` missing rows of a batch; the next one finds what is left missing.
+
+    It can be repeated: what an earlier attempt stored although its answer was lost is reported as written here.
+    """
+
+    def __init__(self, name: str, batch: Sequence[TaskGraph], limit: int) -> None:
+        self._name = name
+        self._batch = batch
+        self._limit = limit
+        self._attempted: _Attempt | None = None
+
+    def work(self, tx: Transaction) -> _Attempt:
+        current = lock_graph(tx, self._name)
+        # What a layer sees of its base never changes, so a version that some layer sees is closed.
+        scope = replace(current, version=current.version + 1) if current.pinned else current
+        known = known_tasks(tx, scope, [graph.task.key for graph in self._batch])
+        digests = {graph.task.key: _digest(graph) for graph in self._batch}
+        wanted = [graph for graph in self._batch if digests[graph.task.key] not in known[graph.task.key].built]
+        faults = {graph.task.key: fault_against(graph, known[graph.task.key]) for graph in wanted}
+        sound = [graph for graph in wanted if not faults[graph.task.key]]
+        missing = missing_pieces(tx, scope, sound, known)
+        if self._attempted is not None and _is_stored(self._attempted, missing, known):
+            return self._attempted
+        pieces = missing.first(self._limit)
+        write_pieces(tx, scope, pieces)
+        if pieces.rows and current.pinned:
+            tx.rows("set_version", graph=self._name, version=scope.version)
+        if pieces.rows:
+            counts = {"states": pieces.states, "transitions": pieces.transitions}
+            tx.rows("count_version", graph=self._name, k=scope.version, run=BUILD_RUN, **counts)
+        whole = len(pieces.rows) == len(missing.rows)
+        marks = sorted((graph.task.key, digests[graph.task.key]) for graph in sound) if whole else []
+        if marks:
+            tx.rows("mark_built", graph=self._name, rows=[{"task": task, "digest": mark} for task, mark in marks])
+        rejected = tuple(Reject(reason, id=key) for key, reason in faults.items() if reason)
+        self._attempted = _Attempt(pieces, whole, len(self._batch) - len(wanted), rejected, tuple(marks))
+        return self._attempted
+
+
+def _is_stored(attempt: _Attempt, missing: Pieces, known: Mapping[str, Known]) -> bool:
+    """Whether nothing of an attempt is missing any more."""
+    lacking = {row["key"] for _, row in missing.rows}
+    return not any(row["key"] in lacking for _, row in attempt.written.rows) and all(
+        mark in known[task].built for task, mark in attempt.marks
+    )
 
 
 def fault_within(graph: TaskGraph) -> str:
@@ -160,12 +183,13 @@ def fault_against(graph: TaskGraph, known: Known) -> str:
     return ""
 
 
-def _sound(task_graphs: Iterable[TaskGraph], tally: _Tally) -> Iterator[TaskGraph]:
+def _sound(task_graphs: Iterable[TaskGraph], tally: _Tally, done: Progress) -> Iterator[TaskGraph]:
     for graph in task_graphs:
         tally.tasks += 1
         reason = fault_within(graph)
         if reason:
             tally.rejected.append(Reject(reason, id=graph.task.key))
+            done(1)
         else:
             yield graph
 

@@ -90,7 +90,9 @@ def test_contradictions_are_kept_aside_and_the_rest_goes_on(graph, corridor):
         replace(corridor.graph("named"), states={**corridor.graph("named").states, "f" * 32: State.of("e", "t", ())}),
         replace(old, start=corridor.state("old", 1)),
     ]
-    report = graph.add([*bad, sound])
+    done: list[int] = []
+    report = graph.add([*bad, sound], progress=done.append)
+    assert sum(done) == report.tasks == 6
     assert sorted(reject.id for reject in report.rejected) == ["falls", "loops", "lost", "named", "old"]
     assert all(reject.reason for reject in report.rejected)
     assert [task.key for task in graph.tasks()] == ["old", "sound"]
