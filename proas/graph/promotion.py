@@ -30,8 +30,25 @@ def promote_layer(client: Client, name: str, *, run: str) -> PromoteReport:
     base = graph_info(client, name).base
     if not base:
         raise UsageError(f"graph {name!r} is not a layer", hint="only a layer has a base to be merged into")
-    report = client.write(lambda tx: _promote(tx, name, base, run or name))
+    report = client.write(_Promotion(name, base, run or name).work)
     return replace(report, seconds=time.monotonic() - began)
+
+
+class _Promotion:
+    """The transaction, repeatable: what an earlier attempt stored although its answer was lost is reported as done."""
+
+    def __init__(self, layer: str, base: str, run: str) -> None:
+        self._layer = layer
+        self._base = base
+        self._run = run
+        self._attempted: PromoteReport | None = None
+
+    def work(self, tx: Transaction) -> PromoteReport:
+        report = _promote(tx, self._layer, self._base, self._run)
+        gained = report.version > report.version_before
+        if gained or self._attempted is None:
+            self._attempted = report
+        return self._attempted
 
 
 def _promote(tx: Transaction, layer: str, base: str, run: str) -> PromoteReport:
