@@ -20,8 +20,8 @@ COMPOSE = ROOT / "docker-compose.yml"
 # Keys of the Compose specification that this file may use; a misspelt one is silently ignored by some versions.
 TOP_LEVEL = {"services", "secrets", "volumes"}
 SERVICE = {
-    "build", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "ports", "profiles", "restart",
-    "secrets", "security_opt", "stop_grace_period", "user", "volumes", "working_dir",
+    "build", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "ports", "profiles",
+    "restart", "secrets", "security_opt", "stop_grace_period", "user", "volumes", "working_dir",
 }  # fmt: skip
 HEALTHCHECK = {"test", "start_period", "interval", "timeout", "retries"}
 
