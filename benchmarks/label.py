@@ -125,6 +125,7 @@ class _Case:
             "query_a_step_ms": round(stepwise),
             "set_ms": round(by_set, 2),
             "query_a_step_over_label": round(stepwise / label),
+            "query_a_step_over_round_trip": round(stepwise / trip),
             "label_over_set": round(label / by_set, 1),
         }
 

@@ -20,21 +20,20 @@ CALL (g, k) {
        } + COLLECT {
          MATCH ()-[e:TRANSITION {graph: g.base, task: task.key}]->() WHERE e.since <= g.base_version RETURN e.key
        } AS edges
-  WITH place, task.rollouts AS rollouts, size(edges) > 0 AS covered,
-       [i IN range(0, size(task.transitions) - 1) WHERE task.transitions[i] IN edges] AS known
+  WITH place, task.rollouts AS rollouts, size(edges) > 0 AS covered, [key IN task.transitions | key IN edges] AS known
   WITH place, COLLECT {
          UNWIND range(0, size(rollouts) - 1) AS i
-         WITH rollouts[i] AS rollout
-         WITH rollout, [step IN rollout.steps | step IN known] AS re
-         WITH re, [t IN range(0, size(re) - 1) | re[t] AND rollout.states[t + 1] = t + 1] AS pa
-         WITH re, pa, [t IN range(0, size(pa) - 1) WHERE NOT pa[t]] AS missed
+         WITH i, [step IN rollouts[i].steps | known[step]] AS re, rollouts[i].states AS states
+         WITH i, re, [t IN range(0, size(re) - 1) | re[t] AND states[t + 1] = t + 1] AS pa
+         WITH i, re, pa, [t IN range(0, size(pa) - 1) WHERE NOT pa[t]] AS missed
+         ORDER BY i
          RETURN CASE WHEN covered THEN [re, pa, COLLECT {
            UNWIND range(0, size(missed)) AS j
            UNWIND range(
              CASE j WHEN 0 THEN 0 ELSE missed[j - 1] + 1 END,
              CASE j WHEN size(missed) THEN size(pa) - 1 ELSE missed[j] END
            ) AS t
-           RETURN size(missed) - j
+           RETURN size(missed) - j ORDER BY t
          }] END
        } AS labels
   ORDER BY place

@@ -99,17 +99,27 @@ def _ask(
 
 def _task(rollouts: Sequence[Rollout]) -> dict[str, Any]:
     """Parameters of one task: each distinct transition once, rollouts as numbers."""
-    number: dict[tuple[str, str | None, str], int] = {}
-    encoded = []
-    for rollout in rollouts:
-        states = rollout.state_keys
-        actions = [step.canonical for step in rollout.steps]
-        steps = [number.setdefault(taken, len(number)) for taken in zip(states, actions, states[1:], strict=False)]
-        first: dict[str, int] = {}
-        visits = [first.setdefault(state, t) for t, state in enumerate(states)]
-        encoded.append({"steps": steps, "states": visits})
-    keys = [transition_key(source, action or "", target) for source, action, target in number]
+    number: dict[tuple[str, str, str], int] = {}
+    encoded = [_numbered(rollout, number) for rollout in rollouts]
+    keys = [transition_key(source, action, target) for source, action, target in number]
     return {"key": rollouts[0].task, "transitions": keys, "rollouts": encoded}
+
+
+def _numbered(rollout: Rollout, number: dict[tuple[str, str, str], int]) -> dict[str, list[int]]:
+    """A rollout as numbers of its transitions, and of its states by first visit; one pass, as it is hot."""
+    assert rollout.start is not None
+    here = rollout.start.key
+    first = {here: 0}
+    steps: list[int] = []
+    states = [0]
+    for t, step in enumerate(rollout.steps, start=1):
+        assert step.state is not None
+        assert step.canonical is not None
+        there = step.state.key
+        steps.append(number.setdefault((here, step.canonical, there), len(number)))
+        states.append(first.setdefault(there, t))
+        here = there
+    return {"steps": steps, "states": states}
 
 
 def _labelled(rollout: Rollout, name: str, k: int, answer: Sequence[Sequence[Any]]) -> Rollout:
