@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from proas.graph.connect import Connection
     from proas.graph.store import ReferenceGraph
 
-__all__ = ["connect", "existing_graph", "prepare"]
+__all__ = ["connect", "existing_graph", "graph_meant", "prepare"]
 
 
 def connect(options: DatabaseOptions, output: Output) -> Connection:
@@ -85,6 +85,29 @@ def existing_graph(connection: Connection, name: str) -> ReferenceGraph:
     near = difflib.get_close_matches(name, names, n=3) or names[:5]
     known = f"there are: {', '.join(near)}" if near else "there is none yet; make one with `proas graph build`"
     raise GraphNotFound(f"no graph is called {name!r} in database {connection.database!r}", hint=known)
+
+
+def graph_meant(connection: Connection, name: str | None) -> ReferenceGraph:
+    """The graph of that name; without one, that of ``PROAS_GRAPH``, else the only one (layers aside) that is there.
+
+    Raises:
+        GraphNotFound: There is none of that name, or none at all.
+        UsageError: Several graphs could be meant.
+    """
+    from proas.graph.store import list_graphs
+
+    named = name if name is not None else os.environ.get("PROAS_GRAPH")
+    if named:
+        return existing_graph(connection, named)
+    infos = list_graphs(connection)
+    if not infos:
+        raise GraphNotFound(
+            f"there is no graph in database {connection.database!r} yet", hint="make one with `proas graph build`"
+        )
+    bases = [info.name for info in infos if not info.base]
+    if len(bases) != 1:
+        raise UsageError(f"which graph? there are {', '.join(bases[:8])}", hint="add --graph NAME or set PROAS_GRAPH")
+    return existing_graph(connection, bases[0])
 
 
 def _local(options: DatabaseOptions, output: Output) -> Connection:

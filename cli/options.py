@@ -15,10 +15,19 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["DatabaseOptions", "GraphName", "Json", "Strict", "VersionOption", "with_database"]
+__all__ = ["DatabaseOptions", "GraphMeant", "GraphName", "Json", "Strict", "VersionOption", "with_database"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.", metavar="")]
 GraphName = Annotated[str, typer.Option("--graph", "-g", help="Name of the reference graph.", metavar="NAME")]
+GraphMeant = Annotated[
+    str | None,
+    typer.Option(
+        "--graph",
+        "-g",
+        help="Name of the reference graph; if not given, PROAS_GRAPH, else the only one that is there.",
+        metavar="NAME",
+    ),
+]
 VersionOption = Annotated[
     int | None,
     typer.Option("--version", min=0, help="Read the graph as of this version; the newest if not given.", metavar="N"),

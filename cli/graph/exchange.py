@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proas.cli.console import Advance, Output, facts_table
-from proas.cli.options import DatabaseOptions, GraphName, Json, with_database
+from proas.cli.options import DatabaseOptions, GraphMeant, Json, with_database
 
 if TYPE_CHECKING:
     from proas.graph.exchange import ExchangeFormat
@@ -36,7 +36,6 @@ class Readable(StrEnum):
 
 @with_database
 def export_graph(
-    graph: GraphName,
     out: Annotated[
         Path,
         typer.Option(
@@ -44,6 +43,7 @@ def export_graph(
         ),
     ],
     database: DatabaseOptions,
+    graph: GraphMeant = None,
     file_format: Annotated[
         Format | None,
         typer.Option(
@@ -58,17 +58,17 @@ def export_graph(
     json: Json = False,
 ) -> None:
     """Write a graph into a file: Parquet and JSONL come back as the identical graph, GraphML is for other tools."""
-    from proas.cli.database import connect, existing_graph
+    from proas.cli.database import connect, graph_meant
     from proas.graph.exchange import export_graph as write
 
     output = Output(json_wanted=json)
-    store = existing_graph(connect(database, output), graph)
-    with output.progress(f"Exporting {graph}") as advance:
+    store = graph_meant(connect(database, output), graph)
+    with output.progress(f"Exporting {store.name}") as advance:
         chosen: ExchangeFormat | None = file_format.value if file_format else None
         report = write(store, out, chosen, flatten=flatten, progress=_adding(advance))
     facts = {"version": report.version, **_counts(report.counts), "written to": report.path, "bytes": report.bytes}
     document: dict[str, Any] = asdict(report)
-    output.result(document, facts_table(facts, title=f"Exported {graph} as {report.format}"))
+    output.result(document, facts_table(facts, title=f"Exported {store.name} as {report.format}"))
 
 
 @with_database

@@ -13,11 +13,24 @@ from proas.errors import UsageError
 
 __all__ = ["create", "drop", "promote"]
 
+_Named = Annotated[str | None, typer.Option("--graph", "-g", help="The same, as an option.", metavar="NAME")]
+
+
+def _one_name(argument: str | None, option: str | None) -> str:
+    """The graph's name, which may be given either way but must be given: these commands change what it names."""
+    if argument and option and argument != option:
+        raise UsageError(f"two graphs are named: {argument!r} and {option!r}", hint="name one")
+    name = argument or option
+    if not name:
+        raise UsageError("no graph is named", hint="add its NAME")
+    return name
+
 
 @with_database
 def create(
-    name: Annotated[str, typer.Argument(help="Name of the new graph.", metavar="NAME")],
     database: DatabaseOptions,
+    name: Annotated[str | None, typer.Argument(help="Name of the new graph.", metavar="NAME")] = None,
+    graph: _Named = None,
     base: Annotated[
         str | None,
         typer.Option(
@@ -31,10 +44,11 @@ def create(
     from proas.graph.store import ReferenceGraph
 
     output = Output(json_wanted=json)
+    wanted = _one_name(name, graph)
     connection = prepare(database, output)
     if base is not None:
         existing_graph(connection, base)
-    info = ReferenceGraph.create(connection, name, base=base).info()
+    info = ReferenceGraph.create(connection, wanted, base=base).info()
     facts: dict[str, object] = {"graph": info.name, "version": info.version, "created": moment(info.created)}
     if info.base:
         facts |= {"base": f"{info.base} at version {info.base_version}"}
@@ -43,8 +57,9 @@ def create(
 
 @with_database
 def promote(
-    layer: Annotated[str, typer.Argument(help="The layer to merge.", metavar="LAYER")],
     database: DatabaseOptions,
+    layer: Annotated[str | None, typer.Argument(help="The layer to merge.", metavar="LAYER")] = None,
+    graph: _Named = None,
     run: Annotated[str, typer.Option("--run", help="Name of the run, kept with the new version.", metavar="NAME")] = "",
     json: Json = False,
 ) -> None:
@@ -52,8 +67,9 @@ def promote(
     from proas.cli.database import connect, existing_graph
 
     output = Output(json_wanted=json)
-    store = existing_graph(connect(database, output), layer)
-    with output.waiting(f"Merging {layer}"):
+    wanted = _one_name(layer, graph)
+    store = existing_graph(connect(database, output), wanted)
+    with output.waiting(f"Merging {wanted}"):
         report = store.promote(run=run)
     document: dict[str, Any] = asdict(report)
     facts = {
@@ -63,15 +79,16 @@ def promote(
         "new transitions": report.added_transitions,
         "successes carried over": report.successes,
     }
-    output.result(document, facts_table(facts, title=f"Merged {layer} into {report.base}"))
+    output.result(document, facts_table(facts, title=f"Merged {wanted} into {report.base}"))
     for reject in report.rejected:
         output.warn(f"{reject.id}: {reject.reason}")
 
 
 @with_database
 def drop(
-    name: Annotated[str, typer.Argument(help="The graph to remove.", metavar="NAME")],
     database: DatabaseOptions,
+    name: Annotated[str | None, typer.Argument(help="The graph to remove.", metavar="NAME")] = None,
+    graph: _Named = None,
     force: Annotated[bool, typer.Option("--force", help="Remove the layers over it as well.", metavar="")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.", metavar="")] = False,
     json: Json = False,
@@ -82,17 +99,20 @@ def drop(
     from proas.cli.database import connect, existing_graph
 
     output = Output(json_wanted=json)
-    store = existing_graph(connect(database, output), name)
+    wanted = _one_name(name, graph)
+    store = existing_graph(connect(database, output), wanted)
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError(f"dropping {name!r} cannot be undone, and nobody is there to confirm", hint="add --yes")
+            raise UsageError(f"dropping {wanted!r} cannot be undone, and nobody is there to confirm", hint="add --yes")
         stats = store.stats()
-        question = f"Remove graph {name}: {stats.tasks:,} tasks, {stats.states:,} states. This cannot be undone. Go on?"
+        question = (
+            f"Remove graph {wanted}: {stats.tasks:,} tasks, {stats.states:,} states. This cannot be undone. Go on?"
+        )
         if not typer.confirm(question, err=True):
             output.note("Nothing was removed.")
             raise typer.Exit(1)
     removed = 0
-    with output.progress(f"Removing {name}") as advance:
+    with output.progress(f"Removing {wanted}") as advance:
 
         def count(nodes: int) -> None:
             nonlocal removed

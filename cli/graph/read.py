@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from proas.cli.console import Output, columns, facts_table, moment, plain
-from proas.cli.options import DatabaseOptions, GraphName, Json, VersionOption, with_database
+from proas.cli.options import DatabaseOptions, GraphMeant, Json, VersionOption, with_database
 
 if TYPE_CHECKING:
     from proas.graph.reports import SubgoalGrowth
@@ -34,19 +34,21 @@ def list_graphs(database: DatabaseOptions, json: Json = False) -> None:
     table = columns("graph", "version", "base", "created", right=("version",))
     for info in graphs:
         base = f"{info.base} @ {info.base_version}" if info.base else ""
-        state = "  (being dropped)" if info.dropping else ""
+        state = "  (being imported or dropped)" if info.dropping else ""
         table.add_row(plain(info.name + state), str(info.version), plain(base), moment(info.created))
     document = {"database": connection.database, "graphs": [asdict(info) for info in graphs]}
     output.result(document, table if graphs else "No graph yet; make one with `proas graph build`.")
 
 
 @with_database
-def stats(graph: GraphName, database: DatabaseOptions, version: VersionOption = None, json: Json = False) -> None:
+def stats(
+    database: DatabaseOptions, graph: GraphMeant = None, version: VersionOption = None, json: Json = False
+) -> None:
     """Count tasks, subgoals, states and transitions, and say where they come from."""
-    from proas.cli.database import connect, existing_graph
+    from proas.cli.database import connect, graph_meant
 
     output = Output(json_wanted=json)
-    found = existing_graph(connect(database, output), graph).stats(version=version)
+    found = graph_meant(connect(database, output), graph).stats(version=version)
     facts: dict[str, object] = {"version": found.version}
     if found.base:
         facts["base"] = found.base
@@ -76,8 +78,8 @@ def stats(graph: GraphName, database: DatabaseOptions, version: VersionOption = 
 @with_database
 def show(
     task: Annotated[str, typer.Argument(help="Key of the task, or its unique beginning.", metavar="TASK")],
-    graph: GraphName,
     database: DatabaseOptions,
+    graph: GraphMeant = None,
     version: VersionOption = None,
     states: Annotated[
         int, typer.Option("--states", min=0, help="How many states to list for each subgoal.", metavar="N")
@@ -85,25 +87,29 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a task's subgoals as a ladder, with the states and transitions of each."""
-    from proas.cli.database import connect, existing_graph
+    from proas.cli.database import connect, graph_meant
     from proas.cli.graph.task_names import find_task
     from proas.cli.graph.task_view import as_document, as_ladder
 
     output = Output(json_wanted=json)
-    store = existing_graph(connect(database, output), graph)
+    store = graph_meant(connect(database, output), graph)
     found = store.read(find_task(store, task, version), version=version)
-    document = {"graph": graph, "version": store.info().version if version is None else version, **as_document(found)}
+    document = {
+        "graph": store.name,
+        "version": store.info().version if version is None else version,
+        **as_document(found),
+    }
     output.result(document, *as_ladder(found, listed=states))
 
 
 @with_database
-def verify(graph: GraphName, database: DatabaseOptions, json: Json = False) -> None:
+def verify(database: DatabaseOptions, graph: GraphMeant = None, json: Json = False) -> None:
     """Check every invariant of a graph on the database; ends with code 1 when one is broken."""
-    from proas.cli.database import connect, existing_graph
+    from proas.cli.database import connect, graph_meant
 
     output = Output(json_wanted=json)
-    store = existing_graph(connect(database, output), graph)
-    with output.waiting(f"Checking {graph}"):
+    store = graph_meant(connect(database, output), graph)
+    with output.waiting(f"Checking {store.name}"):
         report = store.verify()
     broken = {violation.rule: violation for violation in report.violations}
     table = columns("rule", "holds", "broken", "where", right=("broken",))
@@ -127,24 +133,25 @@ def verify(graph: GraphName, database: DatabaseOptions, json: Json = False) -> N
 
 @with_database
 def diff(
-    graph: GraphName,
     from_version: Annotated[int, typer.Option("--from", min=0, help="The older version.", metavar="K")],
     to_version: Annotated[int, typer.Option("--to", min=0, help="The newer version.", metavar="L")],
     database: DatabaseOptions,
+    graph: GraphMeant = None,
     json: Json = False,
 ) -> None:
     """Show what a graph gained between two versions, by task and subgoal."""
-    from proas.cli.database import connect, existing_graph
+    from proas.cli.database import connect, graph_meant
 
     output = Output(json_wanted=json)
-    found = existing_graph(connect(database, output), graph).diff(from_version, to_version)
+    store = graph_meant(connect(database, output), graph)
+    found = store.diff(from_version, to_version)
     facts = {
         "new tasks": found.added_tasks,
         "new states": found.added_states,
         "new transitions": found.added_transitions,
         "versions between": ", ".join(f"{v.k}{f' ({v.run})' if v.run else ''}" for v in found.versions) or "none",
     }
-    title = f"{graph}: version {from_version} to {to_version}"
+    title = f"{store.name}: version {from_version} to {to_version}"
     output.result(asdict(found), facts_table(facts, title=title), *_growth(found.tasks))
 
 
