@@ -155,7 +155,7 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path) -> None:
 
 
 def test_a_usage_error_with_json_is_one_document() -> None:
-    done = run("graph", "stats", "--json")
+    done = run("graph", "diff", "--json")
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"]["kind"] == "UsageError"
-    assert "--graph" in done.stderr
+    assert "--from" in done.stderr
