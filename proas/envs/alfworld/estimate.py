@@ -59,7 +59,7 @@ class Estimate:
         untreated, unsliced = not self.treated(s) & bit, game.goal.sliced and not s.sliced & bit
         targets = list(self._targets(s, o))
         best = UNREACHABLE
-        if game.goal.kind != "look" and any(s.contents[r] & bit for r, _p, _c in targets):
+        if game.goal.kind != "look" and self._placed(s, o):
             if not untreated and not unsliced:
                 return 0
             if not untreated:  # slicing it where it lies wins
@@ -67,14 +67,22 @@ class Estimate:
         middle = self._treater_places if untreated else (None,)
         if unsliced:
             return min(best, self._sliced_too(s, o, targets, middle))
-        for cost, stops, opened in self._in_hand(s, o):
+        for cost, stops, source in self._in_hand(s, o):
+            # Some things lie in two receptacles at once. Taken from one, such a thing still counts as placed.
+            placed = game.goal.kind != "look" and self._placed(s, o, but=source)
             for place in middle:
                 through = stops if place is None else (*stops, place)
                 treat = 0 if place is None else 1
+                if placed:
+                    best = min(best, cost + treat + _moves(through))
                 for r, p, closed in targets:
-                    shut = closed if r != opened else 0
+                    shut = closed if r != source else 0
                     best = min(best, cost + treat + shut + self._finish(s, r) + _moves((*through, p)))
         return best
+
+    def _placed(self, s: Snapshot, o: int, *, but: int = NOWHERE) -> bool:
+        """Whether an object lies where the goal wants it, in a receptacle other than ``but``."""
+        return any(s.contents[r] >> o & 1 for r in self.game.goal_receptacles if r != but)
 
     def _finish(self, s: Snapshot, r: int) -> int:
         """Actions at the target itself: put, or switch the lamp on if it is not."""
@@ -104,7 +112,7 @@ class Estimate:
                 yield r, places[r], self._closed(s, r)
 
     def _in_hand(self, s: Snapshot, o: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
-        """Ways to get an object into the hand: actions, stops on the way, and the receptacle opened for it."""
+        """Ways to get an object into the hand: actions, stops on the way, and the receptacle that it is taken from."""
         if s.held == o:
             yield 0, (s.place,), NOWHERE
             return
@@ -125,20 +133,20 @@ class Estimate:
         return 2 + free + min(closed + (p != s.place) for _r, p, closed in knives)
 
     def _sliced_too(self, s: Snapshot, o: int, targets: list[_Spot], middle: tuple[int | None, ...]) -> int:
-        """Take the knife, slice, take, treat and put, in whichever order; each counted once."""
+        """Take the knife, slice, take, treat and put, in whichever order; each counted once.
+
+        A thing that lies in two receptacles at once need not be put: taken from one, it still counts as placed.
+        """
         game = self.game
+        stays = self._placed(s, o) and (s.held == o or len(list(self._sources(s, 1 << o))) > 1)
+        ends = [s.place] if stays else [p for _r, p, _c in targets]
         if s.held != NOWHERE and game.knives >> s.held & 1:
             actions, knives = 2, [(NOWHERE, s.place, 0)]  # slice, put the knife down
         else:
             actions = 2 + (s.held not in (NOWHERE, o))
             knives = list(self._sources(s, game.knives & game.pickupable))
-        actions += (s.held != o) + (middle != (None,)) + 1
-        ways = (
-            closed + len({k, m, p} - {None, s.place})
-            for _k, k, closed in knives
-            for m in middle
-            for _r, p, _c in targets
-        )
+        actions += (s.held != o) + (middle != (None,)) + (not stays)
+        ways = (closed + len({k, m, p} - {None, s.place}) for _k, k, closed in knives for m in middle for p in ends)
         return min((actions + way for way in ways), default=UNREACHABLE)
 
     def _two(self, s: Snapshot) -> int:
