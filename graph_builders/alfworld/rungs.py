@@ -49,6 +49,8 @@ def _rung(game: Game, steps: Sequence[HighStep], position: int) -> PlanRung | No
         return None
     if kind != "goto":
         thing = step.args[0] if step.args else ""
+        if kind in _APPLIANCES:
+            thing = thing or game.goal.object  # some plans of the release leave it out; nothing else is ever treated
         places = step.args[1:2] if kind == "put" else ()
         return PlanRung(kind, thing, places, phrases=step.phrases) if thing else None
     following = next((s for s in steps[position + 1 :] if s.action != "GotoLocation"), None)

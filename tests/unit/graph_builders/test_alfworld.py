@@ -197,6 +197,20 @@ def test_a_step_of_an_unknown_kind_costs_the_plan_not_the_trial(trials: tuple[Tr
     assert built.graph.ladder.last in built.graph.subgoal_of.values()
 
 
+def test_a_treatment_that_does_not_say_of_what_is_of_the_goals_object(
+    trials: tuple[Trial, ...], tmp_path: Path
+) -> None:
+    """As in eight plans of the release, whose ``CleanObject`` and ``HeatObject`` have an empty argument."""
+
+    def forget(document: dict[str, Any]) -> None:
+        for step in document["plan"]["high_pddl"]:
+            if step["discrete_action"]["action"] in ("CleanObject", "HeatObject", "CoolObject"):
+                step["discrete_action"]["args"] = [""]
+
+    for trial in trials:
+        assert build_trial(_change(trial, tmp_path, forget)).graph.ladder == build_trial(trial).graph.ladder
+
+
 def test_misaligned_annotations_are_counted_and_left_out(trials: tuple[Trial, ...], tmp_path: Path) -> None:
     def change(document: dict[str, Any]) -> None:
         people = document["turk_annotations"]["anns"]
