@@ -82,8 +82,8 @@ def rollout(
     played = Played()
     with output.progress("Playing", len(trials)) as advance:
         write_rollouts(out, played.rollouts(trials, settings, advance, states=states))
-    if not played.rollouts_written:
-        out.unlink(missing_ok=True)
+    if not played.rollouts_written and out.is_file():
+        out.unlink()
     origin = data or Path("$ALFWORLD_DATA")
     aside = settle(played.rejects, usable=played.rollouts_written, origin=origin, out=out, output=output)
     document = {

@@ -10,8 +10,9 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TextIO, TypedDict
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
@@ -127,30 +128,59 @@ _NESTED = frozenset({"start", "steps", "state", "label"})
 def _write_lines(path: Path, lines: Iterable[str]) -> int:
     count = 0
     try:
-        if path.exists() and not path.is_file():  # a pipe or /dev/stdout: nothing to replace
-            with path.open("w", encoding="utf-8") as file:
-                for line in lines:
-                    file.write(line + "\n")
-                    count += 1
-            return count
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        temporary = Path(name)
-        try:
-            # Surrogates come from agents that emit half an emoji; JSON escapes keep them readable by every parser.
-            with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-                for line in lines:
-                    file.write(line + "\n")
-                    count += 1
-            temporary.chmod(0o666 & ~_umask())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with _appearing(path) as file:
+            for line in lines:
+                file.write(line + "\n")
+                count += 1
     except OSError as error:
         reason = error.strerror or str(error)
         raise DataError(
             f"cannot write {path}: {reason}", hint="check that the folder exists and is writable"
         ) from error
     return count
+
+
+@contextmanager
+def _appearing(path: Path) -> Iterator[TextIO]:
+    """A file to write, which replaces the one at ``path`` when the block ends well. A stream is written to directly."""
+    # Surrogates come from agents that emit half an emoji; JSON escapes keep them readable by every parser.
+    how: _Opening = {"mode": "w", "encoding": "utf-8", "errors": "backslashreplace"}
+    standard = _standard_stream(path)
+    if standard is not None:
+        with os.fdopen(os.dup(standard), **how) as file:
+            yield file
+        return
+    if path.exists() and not path.is_file():  # a pipe or a device: nothing to replace
+        with path.open(**how) as file:
+            yield file
+        return
+    target = path.resolve()  # of a link, what it names is replaced, not the link
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, **how) as file:
+            yield file
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class _Opening(TypedDict):
+    mode: Literal["w"]
+    encoding: str
+    errors: str
+
+
+def _standard_stream(path: Path) -> int | None:
+    """The descriptor of standard output or error, if ``path`` is another name for it (``/dev/stdout > file``)."""
+    for descriptor in (1, 2):
+        try:
+            if os.path.samestat(os.fstat(descriptor), path.stat()) and path.is_file():
+                return descriptor
+        except OSError:  # no such file yet, or a closed descriptor
+            continue
+    return None
 
 
 def _umask() -> int:
@@ -183,12 +213,18 @@ def _parse(line: bytes, source: str, number: int) -> Rollout | Reject:
     if number == 1:
         text = text.removeprefix("\ufeff")
     try:
-        return Rollout.model_validate_json(text)
+        return Rollout.model_validate_json(text.rstrip("\r\n"))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        more = f" (and {error.error_count() - 1} more faults)" if error.error_count() > 1 else ""
-        return Reject(first["msg"] + more, source=source, line=number, id=_id_of(text), field=where, excerpt=excerpt)
+        reason = _reason(first["msg"], error.error_count() - 1)
+        return Reject(reason, source=source, line=number, id=_id_of(text), field=where, excerpt=excerpt)
+
+
+def _reason(message: str, others: int) -> str:
+    """What the validator says, without the words that mean something else here: a record is one line of the file."""
+    message = message.removeprefix("Value error, ").replace(" at line 1 column ", " at column ")
+    return message + (f" (and {others} more fault{'s' if others > 1 else ''})" if others else "")
 
 
 def _id_of(text: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -143,7 +145,7 @@ def test_a_reject_names_the_rollout_where_it_can(file: Path) -> None:
     file.write_bytes(line(id="mine", reward="x", steps=[{"action": 1}]))
     (reject,) = load_rollouts(file).rejects
     assert reject.id == "mine"
-    assert reject.reason.endswith("(and 1 more faults)")
+    assert reject.reason.endswith("(and 1 more fault)")
     assert reject.excerpt.startswith('{"id": "mine"')
 
 
@@ -230,6 +232,47 @@ def test_writing_into_a_pipe(tmp_path: Path) -> None:
     assert write_rollouts(pipe, [Rollout(id="r", env="e", task="t", success=True)]) == 1
     reader.join(timeout=10)
     assert json.loads(read[0])["id"] == "r"
+
+
+def test_writing_through_a_link_keeps_the_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    link.symlink_to(target)
+    for rollout in ("first", "second"):  # the target is new, then it is there
+        write_rollouts(link, [Rollout(id=rollout, env="e", task="t", success=True)])
+        assert link.is_symlink()
+        assert [r.id for r in load_rollouts(target)] == [rollout]
+
+
+def test_standard_output_that_is_a_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    # As root, a rename onto /dev/stdout would take that name away from the whole machine.
+    name = tmp_path / "stdout"
+    name.symlink_to("/proc/self/fd/1")
+    program = (
+        "import sys; from pathlib import Path; from proas.rollout_files import write_rollouts as write;"
+        "from proas.rollouts import Rollout;"
+        "write(Path(sys.argv[1]), [Rollout(id='r', env='e', task='t', success=True)]); print('end')"
+    )
+    with (tmp_path / "shell.out").open("wb") as file:
+        subprocess.run([sys.executable, "-c", program, str(name)], stdout=file, check=True)
+    first, last = (tmp_path / "shell.out").read_text(encoding="utf-8").splitlines()
+    assert (json.loads(first)["id"], last) == ("r", "end")
+    assert name.is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b'{"id": "a', "Invalid JSON: EOF while parsing a string at column 9"),
+        (b"[]", "Input should be an object"),
+        (b'{"id": "a", "env": "e", "task": "t", "success": 3, "steps": 4}', " (and 1 more fault)"),
+    ],
+)
+def test_a_reason_speaks_of_the_line_alone(text: bytes, reason: str, file: Path) -> None:
+    file.write_bytes(text + b"\r\n")
+    (reject,) = load_rollouts(file).rejects
+    assert reject.line == 1
+    assert reject.reason.endswith(reason)
+    assert "line 2" not in reject.reason
 
 
 def test_rejects_on_disk(file: Path) -> None:
