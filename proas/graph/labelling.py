@@ -83,12 +83,18 @@ def _ask(
     try:
         row = client.rows("label_batch", graph=name, version=version, tasks=[_task(group) for group in groups])[0]
     except GraphCapacityError:
-        if len(groups) < 2:
+        if len(groups) > 1:
+            middle = len(groups) // 2
+            k, first = _ask(client, name, groups[:middle], version)
+            _, second = _ask(client, name, groups[middle:], k)
+            return k, first + second
+        rollouts = groups[0]
+        if len(rollouts) < 2:
             raise
-        middle = len(groups) // 2
-        k, first = _ask(client, name, groups[:middle], version)
-        _, second = _ask(client, name, groups[middle:], k)
-        return k, first + second
+        middle = len(rollouts) // 2
+        k, [some] = _ask(client, name, [rollouts[:middle]], version)
+        _, [others] = _ask(client, name, [rollouts[middle:]], k)
+        return k, [[*some, *others]]
     if row["current"] is None or row["dropping"]:
         raise GraphNotFound(f"there is no graph {name!r}", hint="`proas graph list` shows them")
     k = row["k"]
