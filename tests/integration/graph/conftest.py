@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,43 +10,17 @@ import pytest
 from proas.graph.client import Client
 from proas.graph.connect import Connection
 from proas.graph.drivers import driver_of
-from proas.graph.migrations import migrate
 from proas.graph.records import Task, TaskGraph, Transition
-from proas.graph.store import ReferenceGraph
 from proas.keys import transition_key
-from proas.localdb import ServerInfo
 from proas.rollouts import Rollout, State, Step
 from proas.subgoals import GOAL_REACHED, Ladder, Subgoal
 
 Ask = Callable[..., list[dict[str, Any]]]
 
 
-@pytest.fixture(scope="session")
-def connection(neo4j_server: ServerInfo) -> Connection:
-    """The test server, migrated; every note of the server is a warning, and every warning an error."""
-    settings = Connection(
-        uri=neo4j_server.uri,
-        username=neo4j_server.username,
-        password=neo4j_server.password,
-        database=neo4j_server.database,
-        notifications="warn",
-    )
-    migrate(settings)
-    return settings
-
-
 @pytest.fixture
 def client(connection: Connection) -> Client:
     return Client(connection)
-
-
-@pytest.fixture
-def graph(connection: Connection, graph_name: str) -> Iterator[ReferenceGraph]:
-    """A new empty graph, dropped afterwards with its layers."""
-    made = ReferenceGraph.create(connection, graph_name)
-    yield made
-    if made.exists():
-        made.drop(force=True)
 
 
 @pytest.fixture

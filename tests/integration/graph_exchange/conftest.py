@@ -10,28 +10,12 @@ import pytest
 
 from proas.errors import GraphNotFound
 from proas.graph.connect import Connection
-from proas.graph.migrations import migrate
 from proas.graph.records import Task, TaskGraph, Transition
 from proas.graph.store import ReferenceGraph
-from proas.localdb import ServerInfo
 from proas.rollouts import Rollout, RolloutBatch, State, Step
 from proas.subgoals import GOAL_REACHED, Ladder, Subgoal
 
 ODD = "\"'`\\ \n\t é 日本 🙂 $x // ') DETACH DELETE n"
-
-
-@pytest.fixture(scope="session")
-def connection(neo4j_server: ServerInfo) -> Connection:
-    """The server, migrated; its notes on our statements become errors."""
-    found = Connection(
-        neo4j_server.uri,
-        neo4j_server.password,
-        neo4j_server.username,
-        neo4j_server.database,
-        notifications="warn",
-    )
-    migrate(found)
-    return found
 
 
 @pytest.fixture
