@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proas.graph.client import Client
 from proas.graph.migrations import REQUIRED_CONSTRAINTS
+from proas.graph.properties import malformed
 from proas.graph.reading import scope_at
 from proas.graph.reports import VerifyReport, Violation
+from proas.graph.rows import Row, StateRow, SubgoalRow, SuccessRow, TaskRow, TransitionRow
 from proas.graph.writing import Scope, ladder_from_rows, subgoal_key
 from proas.keys import state_key, transition_key
 from proas.subgoals import Ladder
@@ -20,6 +22,8 @@ __all__ = ["RULES", "verify_graph"]
 
 RULES: Mapping[str, str] = {
     "constraint": "every uniqueness constraint is present",
+    "graph": "a graph has a version; a layer hangs on one base, which has reached the version that the layer sees",
+    "properties": "every element carries its properties, each of its type",
     "orphan": "every subgoal, state, transition and success belongs to a task of the graph",
     "subgoals": "a task has subgoals 0 to M with readable conditions, each with the key of its task and index",
     "state-key": "the key of a state is the digest of environment, task and facts",
@@ -83,6 +87,7 @@ def verify_graph(client: Client, name: str, *, samples: int) -> VerifyReport:
     present = {row["name"] for row in client.rows("constraint_names")}
     for constraint in sorted(REQUIRED_CONSTRAINTS - present):
         findings.add("constraint", constraint)
+    scope = _check_root(client, scope, findings)
     for row in _tasks(client, scope):
         _Task(row, scope, findings, totals).check()
     _check_orphans(client, scope, findings, totals)
@@ -97,6 +102,26 @@ def verify_graph(client: Client, name: str, *, samples: int) -> VerifyReport:
         violations=findings.violations(),
         seconds=time.monotonic() - began,
     )
+
+
+def _check_root(client: Client, scope: Scope, findings: _Findings) -> Scope:
+    """Check the graph itself; the scope with version 0 where it has none, so that the rest can be checked."""
+    root = client.rows("verify_root", graph=scope.graph)[0]
+    version, seen = root["version"], root["base_version"]
+    sound = isinstance(version, int) and version >= 0
+    findings.check("graph", f"version of {scope.graph} is {version!r}", holds=sound)
+    below = root["below"]
+    names = [base["name"] for base in below]
+    hangs = names == ([] if root["base"] is None else [root["base"]])
+    findings.check("graph", f"base of {scope.graph} is {root['base']!r}, it hangs on {names}", holds=hangs)
+    if hangs and below:
+        reached = below[0]["version"]
+        holds = isinstance(seen, int) and isinstance(reached, int) and 0 <= seen <= reached
+        findings.check(
+            "graph", f"{scope.graph} sees version {seen!r} of its base, which is at {reached!r}", holds=holds
+        )
+        findings.check("graph", f"base {names[0]} is itself a layer", holds=below[0]["base"] is None)
+    return scope if sound else replace(scope, version=0)
 
 
 def _tasks(client: Client, scope: Scope) -> Iterator[Any]:
@@ -120,7 +145,7 @@ class _Task:
         self._scope = scope
         self._findings = findings
         self._totals = totals
-        self._below_states: dict[str, int] = dict(row["base_states"])
+        self._below_states: dict[str, int] = {k: index for k, index in row["base_states"] if isinstance(index, int)}
         self._below_edges: dict[str, tuple[str, str]] = {key: (a, b) for key, a, b in row["base_transitions"]}
         self._index: dict[str, int] = dict(self._below_states)
 
@@ -129,16 +154,19 @@ class _Task:
         totals.tasks += 1
         for kind in ("subgoals", "states", "transitions", "successes"):
             totals.seen[kind] += len(row[kind])
+        self._well_formed(TaskRow, self._task, f"task {self._key}")
         self._since(self._task["since"], f"task {self._key}")
         self._copy("task", self._key, inherited=self._task["inherited"], below=row["below"])
         ladder = self._check_subgoals()
-        for state in row["states"]:
+        self._states = self._readable(StateRow, "states", "state")
+        for state in self._states:
             self._check_state(state, ladder)
         self._check_start()
-        taken = Counter(key for success in row["successes"] for key in success["transitions"])
-        for edge in row["transitions"]:
+        successes = self._readable(SuccessRow, "successes", "success")
+        taken = Counter(key for success in successes for key in success["transitions"])
+        for edge in self._readable(TransitionRow, "transitions", "transition"):
             self._check_transition(edge, taken)
-        self._check_successes(taken)
+        self._check_successes(successes, taken)
         self._check_reach(ladder)
 
     def _place(self, what: str) -> str:
@@ -147,6 +175,15 @@ class _Task:
     def _say(self, rule: str, what: str, *, holds: bool) -> None:
         if not holds:
             self._findings.add(rule, self._place(what))
+
+    def _well_formed(self, kind: type[Row], found: Mapping[str, Any], what: str) -> bool:
+        fault = malformed(kind, found)
+        self._findings.check("properties", f"{what}: {fault}", holds=not fault)
+        return not fault
+
+    def _readable(self, kind: type[Row], table: str, what: str) -> list[Mapping[str, Any]]:
+        """Elements whose properties are as they should be; the others are reported, and no other rule judges them."""
+        return [row for row in self._row[table] if self._well_formed(kind, row, self._place(f"{what} {row['key']}"))]
 
     def _since(self, since: Any, what: str) -> None:
         holds = isinstance(since, int) and 0 <= since <= self._scope.version
@@ -158,7 +195,9 @@ class _Task:
     def _check_subgoals(self) -> Ladder | None:
         rows = self._row["subgoals"]
         for row in rows:
-            self._say("subgoals", f"subgoal {row['index']}", holds=row["key"] == subgoal_key(self._key, row["index"]))
+            self._well_formed(SubgoalRow, row, self._place(f"subgoal {row['index']}"))
+            holds = row["key"] == subgoal_key(self._key, row["index"]) and bool(row["at_home"])
+            self._say("subgoals", f"subgoal {row['index']}", holds=holds)
         try:
             return ladder_from_rows(rows)
         except (ValueError, TypeError) as error:
@@ -172,7 +211,8 @@ class _Task:
         self._say("state-key", what, holds=key == state_key(self._task["env"], self._key, facts))
         expected = ladder.index(frozenset(facts)) if ladder else None
         members = [subgoal_key(self._key, expected)] if expected is not None else state["members"][:1]
-        self._say("state-subgoal", what, holds=state["members"] == members and len(members) == 1)
+        holds = state["members"] == members and len(members) == 1 and state["at_home"]
+        self._say("state-subgoal", what, holds=holds)
         self._index[key] = -1 if expected is None else expected
         self._copy("state", key, inherited=state["inherited"], below=key in self._below_states)
         if not state["inherited"]:
@@ -181,7 +221,7 @@ class _Task:
     def _check_start(self) -> None:
         start = self._task["start"]
         self._say("start-state", f"start {start}", holds=start in self._index)
-        for state in self._row["states"]:
+        for state in self._states:
             holds = bool(state["initial"]) == (state["key"] == start)
             self._say("start-state", f"state {state['key']} ({state['name']})", holds=holds)
 
@@ -189,7 +229,7 @@ class _Task:
         source, target, key = edge["source_state"], edge["target_state"], edge["key"]
         what = f"transition {key} ({edge['action']})"
         self._since(edge["since"], self._place(what))
-        self._say("since", what, holds=edge["ends_since"] <= edge["since"])
+        self._say("since", what, holds=isinstance(edge["ends_since"], int) and edge["ends_since"] <= edge["since"])
         self._say("transition-key", what, holds=key == transition_key(source, edge["action"], target))
         self._say("transition-ends", what, holds=bool(edge["at_home"]))
         self._say("self-loop", what, holds=source != target)
@@ -199,11 +239,11 @@ class _Task:
         if not edge["inherited"]:
             self._totals.transitions_since[edge["since"]] += 1
 
-    def _check_successes(self, taken: Iterable[str]) -> None:
+    def _check_successes(self, successes: Iterable[Mapping[str, Any]], taken: Iterable[str]) -> None:
         stored = {edge["key"] for edge in self._row["transitions"]}
         for key in taken:
             self._say("success", f"transition {key}", holds=key in stored)
-        for success in self._row["successes"]:
+        for success in successes:
             self._since(success["since"], self._place(f"success {success['key']}"))
 
     def _check_reach(self, ladder: Ladder | None) -> None:
@@ -239,7 +279,9 @@ def _check_orphans(client: Client, scope: Scope, findings: _Findings, totals: _T
 def _check_versions(client: Client, scope: Scope, findings: _Findings, totals: _Totals) -> None:
     rows = client.rows("version_history", graph=scope.graph, after=-1, upto=2**62)
     recorded = {row["k"]: (row["added_states"], row["added_transitions"]) for row in rows}
-    for k in sorted(recorded.keys() | totals.states_since.keys() | totals.transitions_since.keys() | {0}):
+    for k in sorted(
+        recorded.keys() | totals.states_since.keys() | totals.transitions_since.keys() | {0, scope.version}
+    ):
         found = (totals.states_since[k], totals.transitions_since[k])
         written = recorded.get(k)
         if written != found:

@@ -27,6 +27,8 @@ DAMAGE = {
     "version-counts": "MATCH (v:Version {graph: $g, k: 1}) SET v.added_transitions = v.added_transitions + 1",
     "subgoals": "MATCH (m:Subgoal {graph: $g, task: 't1', index: 3}) SET m.index = 4",
     "orphan": "MATCH (t:Task {graph: $g, key: 't2'}) DETACH DELETE t",
+    "graph": "MATCH (g:ARG {name: $g}) REMOVE g.version",
+    "properties": "MATCH ()-[e:TRANSITION {graph: $g, task: 't1'}]->() WITH e LIMIT 1 REMOVE e.support",
     "layer-copy": "MATCH (s:State {graph: $g, task: 't1'}) WITH s LIMIT 1 SET s.inherited = true",
 }
 
@@ -54,6 +56,60 @@ def test_damage_is_found(rule, evolved, corridor, ask):
     assert found.count >= 1
     assert found.samples
     assert found.meaning == RULES[rule]
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("State", "facts"), ("State", "key"), ("State", "since"), ("State", "name"), ("State", "inherited"),
+        ("Success", "transitions"), ("Subgoal", "index"), ("Subgoal", "phrases"), ("Task", "start"), ("Task", "built"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("value", [None, "odd", 7.5])
+def test_a_property_that_is_missing_or_odd_is_found(label, name, value, evolved, ask):
+    """Whatever it is, the rest is checked as well: nothing of it stops the verification."""
+    if value == "odd" and (label, name) in {("State", "key"), ("State", "name"), ("Task", "start")}:
+        pytest.skip("a string is what it should be; other rules find a wrong one")
+    ask(f"MATCH (n:{label} {{graph: $g}}) WITH n LIMIT 1 SET n.{name} = $value", g=evolved.name, value=value)
+    rules = {violation.rule for violation in evolved.verify().violations}
+    # What has no key or index is not found by its task any more.
+    assert rules & {"properties", "orphan"}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "MATCH (g:ARG {name: $g})-[r:LAYER_OF]->() DELETE r",
+        "MATCH (g:ARG {name: $g})-[r:LAYER_OF]->() DELETE r SET g.base = 'gone'",
+        "MATCH (g:ARG {name: $g}) SET g.base_version = 50",
+        "MATCH (g:ARG {name: $g}) REMOVE g.base_version",
+    ],
+)
+def test_a_layer_that_hangs_in_the_air_is_found(damage, evolved, connection, graph_name, ask):
+    layer = ReferenceGraph.create(connection, f"{graph_name}.a", base=evolved.name)
+    assert layer.verify().ok
+    ask(damage, g=layer.name)
+    assert "graph" in {violation.rule for violation in layer.verify().violations}
+    layer.drop()
+
+
+def test_a_member_of_another_graphs_subgoal_is_found(evolved, connection, corridor, graph_name, ask):
+    layer = ReferenceGraph.create(connection, f"{graph_name}.a", base=evolved.name)
+    layer.evolve(RolloutBatch((corridor.win("v", "t1"),)))
+    assert layer.verify().ok
+    ask(
+        "MATCH (s:State {graph: $g})-[r:MEMBER_OF]->(m) WITH s, r, m LIMIT 1 "
+        "MATCH (n:Subgoal {graph: $base, key: m.key}) DELETE r CREATE (s)-[:MEMBER_OF]->(n)",
+        g=layer.name,
+        base=evolved.name,
+    )
+    assert {violation.rule for violation in layer.verify().violations} == {"state-subgoal"}
+    layer.drop()
+
+
+def test_a_version_without_its_record_is_found(evolved, ask):
+    ask("MATCH (g:ARG {name: $g}) SET g.version = 10", g=evolved.name)
+    assert {violation.rule for violation in evolved.verify().violations} == {"version-counts"}
 
 
 def test_every_rule_has_its_damage():
