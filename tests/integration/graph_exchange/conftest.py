@@ -75,7 +75,10 @@ def grown(connection: Connection, name: str, *, tasks: int = 3) -> ReferenceGrap
     graph = ReferenceGraph.create(connection, name)
     assert graph.add(way(f"walk {n}") for n in range(tasks)).added_tasks == tasks
     shortcut = success("walk 0", "shortcut", [0, 2, 5])
-    graph.evolve(RolloutBatch((shortcut, success("walk 1", f"same way {ODD}", range(6)))), run=f"run {ODD}")
+    graph.evolve(
+        RolloutBatch((shortcut, success("walk 1", f"same way {ODD}", range(6)))),
+        run=f"run {ODD}".replace("\n", " ").replace("\t", " "),
+    )
     graph.evolve(RolloutBatch((success("walk 0", "again", [0, 2, 5]), success("found", "new task", [0, 3, 5]))))
     return graph
 
