@@ -174,7 +174,7 @@ def test_any_text_is_only_a_text(texts, connection, corridor):
     graph = ReferenceGraph.create(connection, f"texts-{uuid.uuid4().hex[:8]}")
     try:
         wins = tuple(corridor.win(f"id {text}", f"`{text}'\"\\", 5) for text in texts)
-        assert graph.evolve(RolloutBatch(wins), run=f"run {texts[0]}").successes == len(texts)
+        assert graph.evolve(RolloutBatch(wins), run=f"run {texts[0]}".replace("\n", " ")).successes == len(texts)
         assert {task.key for task in graph.tasks()} == {win.task for win in wins}
         assert all(rollout.covered for rollout in graph.label(RolloutBatch(wins)))
         assert graph.verify().ok
