@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +13,18 @@ from proas.cli.console import Output, facts_table
 from proas.cli.options import DatabaseOptions, GraphName, Json, Strict, VersionOption, with_database
 
 if TYPE_CHECKING:
+    from proas.graph.connect import Connection
     from proas.graph.reports import LabelReport
+    from proas.rollouts import RolloutBatch
 
-__all__ = ["label"]
+__all__ = ["OnFailureName", "label"]
+
+
+class OnFailureName(StrEnum):
+    """What to do when no server answers."""
+
+    RAISE = "raise"
+    PASSTHROUGH = "passthrough"
 
 
 @with_database
@@ -24,6 +34,15 @@ def label(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the labelled rollouts go.", metavar="PATH")],
     database: DatabaseOptions,
     version: VersionOption = None,
+    on_failure: Annotated[
+        OnFailureName,
+        typer.Option(
+            "--on-failure",
+            help="When no server answers: end with an error (raise), or write the rollouts unlabelled, so that their "
+            "advantages stay as they are (passthrough).",
+            metavar="raise|passthrough",
+        ),
+    ] = OnFailureName.RAISE,
     strict: Strict = False,
     json: Json = False,
 ) -> None:
@@ -32,7 +51,7 @@ def label(
     The whole file is one batch and one round trip. Rollouts of tasks that the graph does not know are marked
     uncovered and go through; records that cannot be used go to OUT.rejects.jsonl with their reason.
     """
-    from proas.cli.database import connect, existing_graph
+    from proas.cli.database import connect
     from proas.cli.rejects import end, load, settle
     from proas.graph.reports import LabelReport
     from proas.rollout_files import write_rollouts
@@ -41,19 +60,35 @@ def label(
     output = Output(json_wanted=json)
     batch = attach_all(load(rollouts, out, output))
     aside = settle(batch.rejects, usable=len(batch), origin=rollouts, out=out, output=output)
-    store = existing_graph(connect(database, output), graph)
+    connection = connect(database, output)
     with output.waiting("Labelling"):
-        labelled = store.label(batch, version=version)
+        labelled = _labelled(connection, graph, batch, version, on_failure)
     write_rollouts(out, labelled)
     report = LabelReport.of(labelled)
+    if report.passed_through:
+        output.warn(f"{connection.uri} did not answer: no step is labelled, and advantages will stay as they are")
     document = {**asdict(report), "rejected": len(batch.rejects), "rejects": aside, "out": str(out)}
     output.result(document, facts_table(_summary(report, out), title=f"Labels from {graph}"))
     end(batch.rejects, strict=strict)
 
 
+def _labelled(
+    connection: Connection, graph: str, batch: RolloutBatch, version: int | None, on_failure: OnFailureName
+) -> RolloutBatch:
+    from proas.cli.database import existing_graph
+    from proas.errors import GraphNotFound
+    from proas.graph.store import ReferenceGraph
+
+    try:
+        return ReferenceGraph(connection, graph).label(batch, version=version, on_failure=on_failure.value)
+    except GraphNotFound:
+        existing_graph(connection, graph)  # its message names the graphs that are there
+        raise
+
+
 def _summary(report: LabelReport, out: Path) -> dict[str, object]:
     summary: dict[str, object] = {
-        "version": report.version,
+        "version": "none: the graph could not be asked" if report.passed_through else report.version,
         "rollouts": report.rollouts,
         "covered": report.covered,
         "uncovered": report.uncovered,

@@ -71,6 +71,9 @@ class Diagnostics:
     coverage: float | None = _meaning("share of rollouts whose task the graph knows")
     task_coverage: float | None = _meaning("share of tasks that the graph knows")
     uncovered_rollouts: float | None = _meaning("rollouts of tasks that the graph does not know; they pass unchanged")
+    passed_through_rollouts: float | None = _meaning(
+        "rollouts that were not looked up, as no server answered; they pass unchanged"
+    )
     label_faults: float | None = _meaning("labels that contradict themselves")
     invalid_share: float | None = _meaning("share of steps whose action was not applicable")
     recorded_penalties: float | None = _meaning("invalid steps whose recorded reward was a penalty")
@@ -186,6 +189,8 @@ def measure(
         values["coverage"] = _mean(frame.covered)
         values["task_coverage"] = _share(np.unique(frame.tasks[frame.covered]).size, np.unique(frame.tasks).size)
         values["uncovered_rollouts"] = _count(~frame.covered)
+        # Labelling names the version that it read, so a graph without a version is one that could not be asked.
+        values["passed_through_rollouts"] = sum(bool(r.graph) and r.version is None for r in frame.rollouts)
     won = frame.success[frame.owner]
     values["unreasonable_in_won"] = _mean(~verdicts.reasonable[won & verdicts.judged])
     values["nonprogress_in_failed"] = _mean(~verdicts.progress[~won & verdicts.judged])
