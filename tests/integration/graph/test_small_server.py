@@ -221,11 +221,11 @@ def test_a_promotion_that_is_too_big_says_so_and_stores_nothing(graph, corridor,
 @pytest.mark.parametrize("tasks", [1, 4])
 def test_labels_of_a_big_batch_take_more_round_trips(tasks, graph, corridor, refused):
     graph.add([corridor.graph(f"t{i}") for i in range(tasks)])
-    places = {f"r{n}": [place % 30 for place in range(n, 101 + n)] for n in range(128)}
+    places = {f"r{n}": [place % 30 for place in range(n, 401 + n)] for n in range(64)}
     walks = [corridor.rollout(name, f"t{n % tasks}", walk) for n, (name, walk) in enumerate(places.items())]
     labelled = graph.label(RolloutBatch(tuple(walks)))
     assert refused
-    assert (LabelReport.of(labelled).covered, LabelReport.of(labelled).version) == (128, 0)
+    assert (LabelReport.of(labelled).covered, LabelReport.of(labelled).version) == (64, 0)
     for rollout in labelled:
         walk = places[rollout.id]
         ahead = [there == here + 1 for here, there in pairwise(walk)]
@@ -233,7 +233,7 @@ def test_labels_of_a_big_batch_take_more_round_trips(tasks, graph, corridor, ref
 
 
 def test_an_import_and_a_drop_take_smaller_batches(refused, graph, corridor, connection, tmp_path):
-    graph.add([corridor.graph(f"t{i}") for i in range(24)])
+    graph.add([corridor.graph(f"t{i}") for i in range(16)])
     graph.evolve(wins(corridor, 5, "w"))
     refused.clear()
     export_graph(graph, tmp_path / "graph.jsonl")
