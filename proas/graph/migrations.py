@@ -171,6 +171,8 @@ def migration_info(connection: Connection) -> tuple[MigrationInfo, ...]:
 def migrate(connection: Connection) -> tuple[MigrationInfo, ...]:
     """Apply what is pending; safe to call from many processes at once, and again.
 
+    A constraint that somebody dropped after it was applied is made anew.
+
     Returns:
         All migrations, now applied.
 
@@ -181,9 +183,11 @@ def migrate(connection: Connection) -> tuple[MigrationInfo, ...]:
     client = Client(connection)
     client.schema((statement("migration_constraint"),))  # before the first record of a migration
     pending = {info.version for info in _sound(migration_info(connection)) if info.state == "pending"}
+    lost = bool(_missing_constraints(client))
     for migration in shipped_migrations():
+        if migration.version in pending or lost:
+            client.schema(migration.statements)  # each says IF NOT EXISTS
         if migration.version in pending:
-            client.schema(migration.statements)
             client.write(lambda tx, m=migration: _record(tx, m))  # type: ignore[misc]
     client.rows("await_indexes", seconds=300)
     return migration_info(connection)
@@ -216,14 +220,18 @@ def require_schema(client: Client) -> None:
     Raises:
         GraphVersionError: A constraint is missing.
     """
-    present = {row["name"] for row in client.rows("constraint_names")}
-    missing = sorted(REQUIRED_CONSTRAINTS - present)
+    missing = _missing_constraints(client)
     if missing:
         raise GraphVersionError(
             f"database {client.connection.database!r} at {client.connection.uri} lacks the constraints "
             f"{', '.join(missing)}; without them concurrent writers make duplicates",
             hint="run `proas db migrate`",
         )
+
+
+def _missing_constraints(client: Client) -> list[str]:
+    present = {row["name"] for row in client.rows("constraint_names")}
+    return sorted(REQUIRED_CONSTRAINTS - present)
 
 
 def _sound(infos: tuple[MigrationInfo, ...]) -> tuple[MigrationInfo, ...]:

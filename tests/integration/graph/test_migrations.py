@@ -131,3 +131,12 @@ def test_a_missing_constraint_is_noticed(bare, corridor):
             write()
     [violation] = graph.verify().violations
     assert (violation.rule, violation.samples) == ("constraint", ("arg_state_key_unique",))
+
+
+def test_migrating_again_mends_what_somebody_dropped(bare, corridor):
+    """The fault says to migrate, so that has to help."""
+    infos = migrate(bare)
+    _run(bare, "DROP CONSTRAINT arg_transition_key_unique")
+    assert migrate(bare) == infos
+    assert validate(bare) == infos
+    assert ReferenceGraph.create(bare, "g").add([corridor.graph("t1")]).added_tasks == 1
