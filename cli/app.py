@@ -5,6 +5,7 @@ Heavy imports (driver, arrays, Parquet) happen inside the commands, so that ``--
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -88,6 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     use_plain_characters_if_needed()
+    # What the driver logs before it gives up is in the error as well; unhandled, it would be printed as it comes.
+    logging.getLogger("neo4j").addHandler(logging.NullHandler())
     try:
         code = app(words, prog_name="proas", standalone_mode=False)
         sys.stdout.flush()

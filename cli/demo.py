@@ -15,7 +15,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from proas.cli.console import Output, facts_table
-from proas.cli.options import DatabaseOptions, Json, with_database
+from proas.cli.options import LARGEST, DatabaseOptions, Json, with_database
 from proas.errors import DataError, GraphConflict
 
 if TYPE_CHECKING:
@@ -42,8 +42,10 @@ def demo(
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.", metavar="DIR")] = Path("demo-out"),
-    games: Annotated[int, typer.Option("--games", min=1, help="How many games.", metavar="N")] = 24,
-    group_size: Annotated[int, typer.Option("--group-size", min=2, help="Rollouts of each game.", metavar="G")] = 8,
+    games: Annotated[int, typer.Option("--games", min=1, max=LARGEST, help="How many games.", metavar="N")] = 24,
+    group_size: Annotated[
+        int, typer.Option("--group-size", min=2, max=LARGEST, help="Rollouts of each game.", metavar="G")
+    ] = 8,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same demo.", metavar="N")] = 0,
     json: Json = False,
 ) -> None:

@@ -51,7 +51,7 @@ def evolve(
     """Join the successes of a file of rollouts with the graph: version k becomes k + 1, in one transaction.
 
     The union is strict and running it twice changes nothing. Records that cannot be used go to
-    ROLLOUTS.rejects.jsonl beside the input, with their reason.
+    ROLLOUTS.jsonl.rejects.jsonl beside the input, with their reason.
     """
     from proas.cli.database import connect, existing_graph, prepare
     from proas.cli.rejects import end, load, settle

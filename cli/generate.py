@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from proas.cli.console import Output, facts_table
-from proas.cli.options import Json
+from proas.cli.options import LARGEST, Json
 from proas.errors import DataError
 
 __all__ = ["generate"]
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 def generate(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the games; made if it is new.", metavar="DIR")],
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.", metavar="N")] = 24,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=LARGEST, help="How many.", metavar="N")] = 24,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.", metavar="N")] = 0,
     kinds: Annotated[
         list[Kind] | None,

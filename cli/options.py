@@ -15,7 +15,19 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["DatabaseOptions", "GraphMeant", "GraphName", "Json", "Strict", "VersionOption", "with_database"]
+__all__ = [
+    "LARGEST",
+    "DatabaseOptions",
+    "GraphMeant",
+    "GraphName",
+    "Json",
+    "Strict",
+    "VersionOption",
+    "with_database",
+]
+
+LARGEST = 2**31 - 1
+"""Largest count or version that an option takes: beyond it lies a slip of the finger, and overflow further down."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.", metavar="")]
 GraphName = Annotated[str, typer.Option("--graph", "-g", help="Name of the reference graph.", metavar="NAME")]
@@ -30,7 +42,13 @@ GraphMeant = Annotated[
 ]
 VersionOption = Annotated[
     int | None,
-    typer.Option("--version", min=0, help="Read the graph as of this version; the newest if not given.", metavar="N"),
+    typer.Option(
+        "--version",
+        min=0,
+        max=LARGEST,
+        help="Read the graph as of this version; the newest if not given.",
+        metavar="N",
+    ),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="End with code 1 when any record had to be kept aside.", metavar="")

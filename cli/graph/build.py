@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from proas.cli.console import Output, facts_table, plain
-from proas.cli.options import DatabaseOptions, Json, Strict, with_database
+from proas.cli.options import LARGEST, DatabaseOptions, Json, Strict, with_database
 
 if TYPE_CHECKING:
     from proas.graph_builders import BuildReport, Built, Rejected
@@ -46,7 +46,13 @@ def build(
     ] = "alfworld",
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, help="Consider at most this many trials, in order of their names.", metavar="N"),
+        typer.Option(
+            "--limit",
+            min=1,
+            max=LARGEST,
+            help="Consider at most this many trials, in order of their names.",
+            metavar="N",
+        ),
     ] = None,
     expand: Annotated[
         Expansion,

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from proas.cli.console import Output, columns, facts_table, moment, plain
-from proas.cli.options import DatabaseOptions, GraphMeant, Json, VersionOption, with_database
+from proas.cli.options import LARGEST, DatabaseOptions, GraphMeant, Json, VersionOption, with_database
 
 if TYPE_CHECKING:
     from proas.graph.reports import SubgoalGrowth
@@ -133,8 +133,8 @@ def verify(database: DatabaseOptions, graph: GraphMeant = None, json: Json = Fal
 
 @with_database
 def diff(
-    from_version: Annotated[int, typer.Option("--from", min=0, help="The older version.", metavar="K")],
-    to_version: Annotated[int, typer.Option("--to", min=0, help="The newer version.", metavar="L")],
+    from_version: Annotated[int, typer.Option("--from", min=0, max=LARGEST, help="The older version.", metavar="K")],
+    to_version: Annotated[int, typer.Option("--to", min=0, max=LARGEST, help="The newer version.", metavar="L")],
     database: DatabaseOptions,
     graph: GraphMeant = None,
     json: Json = False,

@@ -49,22 +49,7 @@ class Connection:
 
     def __post_init__(self) -> None:
         """Refuse a URI that the driver could only fail on."""
-        try:
-            parts = urlsplit(self.uri)
-            host, _ = parts.hostname, parts.port
-        except ValueError:
-            host = None
-            parts = urlsplit("")
-        if parts.scheme not in SCHEMES or not host:
-            raise UsageError(
-                f"{_without_password(self.uri)!r} is not the address of a Neo4j server",
-                hint="write for example bolt://127.0.0.1:7687, or neo4j+s://... for a cluster or Aura",
-            )
-        if parts.username or parts.password:
-            raise UsageError(
-                f"the address {_without_password(self.uri)!r} carries a login",
-                hint="set NEO4J_USERNAME and NEO4J_PASSWORD, or NEO4J_PASSWORD_FILE",
-            )
+        _check_address(self.uri)
 
     @property
     def routed(self) -> bool:
@@ -106,6 +91,7 @@ class Connection:
         if not address:
             found = cls._local(start=start_local)
             return replace(found, database=database or env.get("NEO4J_DATABASE") or found.database)
+        _check_address(address)
         secret = _secret(password, env)
         if secret is None:
             raise UsageError(
@@ -126,6 +112,25 @@ class Connection:
 
         uri, username, password, database = local_settings(start=start)
         return cls(uri=uri, username=username, password=password, database=database)
+
+
+def _check_address(uri: str) -> None:
+    try:
+        parts = urlsplit(uri)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+        parts = urlsplit("")
+    if parts.scheme not in SCHEMES or not host:
+        raise UsageError(
+            f"{_without_password(uri)!r} is not the address of a Neo4j server",
+            hint="write for example bolt://127.0.0.1:7687, or neo4j+s://... for a cluster or Aura",
+        )
+    if parts.username or parts.password:
+        raise UsageError(
+            f"the address {_without_password(uri)!r} carries a login",
+            hint="set NEO4J_USERNAME and NEO4J_PASSWORD, or NEO4J_PASSWORD_FILE",
+        )
 
 
 def _secret(password: SecretStr | str | None, env: Mapping[str, str]) -> SecretStr | None:

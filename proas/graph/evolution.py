@@ -10,6 +10,7 @@ from typing import Any
 
 from proas.graph.building import fault_against
 from proas.graph.client import Client, Transaction
+from proas.graph.names import check_run_name
 from proas.graph.records import Task, TaskGraph, Transition
 from proas.graph.reports import EvolveReport
 from proas.graph.writing import Known, Scope, known_tasks, lock_graph, missing_pieces, write_pieces
@@ -102,7 +103,7 @@ def evolve_graph(
     failed = sum(not rollout.success for rollout in batch)
     stateless = sum(rollout.success and not rollout.has_states for rollout in batch)
     successes = {success_key(r): r for r in batch if r.success and r.has_states}
-    evolution = _Evolution(name, successes, purification, ladder_of, run, version)
+    evolution = _Evolution(name, successes, purification, ladder_of, check_run_name(run), version)
     report = client.write(evolution.work)
     return replace(report, failed=failed, stateless=stateless, seconds=time.monotonic() - began)
 

@@ -180,4 +180,4 @@ def _auth_error(connection: Connection, code: str) -> GraphAuthError:
 
 def _first_line(error: object) -> str:
     text = str(error).strip()
-    return text.splitlines()[0][:300] if text else type(error).__name__
+    return text.splitlines()[0][:300].rstrip(" :") if text else type(error).__name__

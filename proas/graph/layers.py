@@ -69,7 +69,8 @@ def drop_graph(client: Client, name: str, *, force: bool, progress: Progress | N
     layers = graph_info(client, name).layers
     if layers and not force:
         raise GraphConflict(
-            f"graph {name!r} has the layers {', '.join(layers)}", hint="drop or promote them first, or force the drop"
+            f"graph {name!r} has the layers {', '.join(layers)}",
+            hint="drop them first, or add --force (force=True) to remove them too",
         )
     nodes = relationships = 0
     for graph in (*layers, name):

@@ -12,6 +12,7 @@ from proas.errors import UsageError
 from proas.graph.building import fault_against
 from proas.graph.client import Client, Transaction
 from proas.graph.layers import graph_info
+from proas.graph.names import check_run_name
 from proas.graph.reading import task_graph_from_row
 from proas.graph.records import TaskGraph
 from proas.graph.reports import PromoteReport
@@ -30,7 +31,7 @@ def promote_layer(client: Client, name: str, *, run: str) -> PromoteReport:
     base = graph_info(client, name).base
     if not base:
         raise UsageError(f"graph {name!r} is not a layer", hint="only a layer has a base to be merged into")
-    report = client.write(_Promotion(name, base, run or name).work)
+    report = client.write(_Promotion(name, base, check_run_name(run) or name).work)
     return replace(report, seconds=time.monotonic() - began)
 
 

@@ -54,7 +54,9 @@ def dump_file(tool: AdminTool, target: Path) -> None:
             os.fsync(out.fileno())
         part.replace(target)
     except OSError as error:
-        raise LocalServerError(f"cannot write {target}: {error}") from error
+        reason = error.strerror or str(error)
+        hint = "check that the folder is writable and has room"
+        raise LocalServerError(f"cannot write {target}: {reason}", hint=hint) from error
     finally:
         part.unlink(missing_ok=True)
 

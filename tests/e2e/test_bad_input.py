@@ -209,6 +209,14 @@ def test_a_server_that_is_down(proas: Proas, no_server: Path, monkeypatch: pytes
 
 
 @pytest.mark.neo4j
+def test_the_driver_says_nothing_of_its_own(proas: Proas, no_server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URI", f"neo4j://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("NEO4J_PASSWORD", "swordfish")
+    done = proas("graph", "list")
+    assert done.code == 1
+    assert [line.split()[0] for line in done.err.splitlines()] == ["error", "hint"]
+
+
 def test_a_wrong_password_is_tried_once(proas: Proas, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_PASSWORD", "swordfish")
     done = proas("graph", "list", "--json")
@@ -303,7 +311,6 @@ def test_something_else_answers_on_the_port(
     "words",
     [
         ["graph", "show"],
-        ["graph", "stats"],
         ["graph", "stats", "-g", "x", "--version", "minus"],
         ["rollout", "--out", "x", "--policy", "lucky"],
         ["rollout", "--out", "x", "--group-size", "0"],
@@ -313,6 +320,9 @@ def test_something_else_answers_on_the_port(
         ["shape", "in.jsonl", "--out", "x", "--set", "apr=sideways"],
         ["shape", "in.jsonl", "--out", "x", "--set", "nonsense=1"],
         ["graph", "build", "--source", "moon"],
+        ["graph", "build", "--data", ".", "--limit", "9" * 30],
+        ["label", "in.jsonl", "-g", "x", "--out", "o", "--version", "9" * 30],
+        ["rollout", "--data", ".", "--out", "o", "--limit", "9" * 30],
         ["graph", "list", "--password", "secret"],
         ["nonsense"],
         ["db", "up", "--release", "1.9"],

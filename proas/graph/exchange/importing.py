@@ -9,7 +9,15 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from proas.errors import DataError, GraphCapacityError, GraphConflict, GraphError, GraphNotFound, GraphVersionError
+from proas.errors import (
+    DataError,
+    GraphCapacityError,
+    GraphConflict,
+    GraphError,
+    GraphNotFound,
+    GraphVersionError,
+    UsageError,
+)
 from proas.graph.client import Client, Transaction
 from proas.graph.connect import Connection
 from proas.graph.exchange.envelope import GraphReader, Header, Placed, batches
@@ -100,14 +108,16 @@ def import_graph(
         GraphVersionError: The schema is not migrated, or the file comes from a later release.
         RecordError: A row of the file is unusable; names the file, the line and the field.
         DataError: The file is cut off, damaged, or no exported graph.
-        UsageError: The name is malformed, or the format is unknown.
+        UsageError: The name is malformed, the format is unknown, or a base is named for a plain graph.
     """
     began = time.monotonic()
     path = Path(path)
     reader = reader_of(path, format)
     header = reader.header
     graph = check_graph_name(name if name is not None else header.name)
-    below = _Below(base if base is not None and header.base else header.base, header.base_version)
+    if base is not None and not header.base:
+        raise UsageError(f"{path} holds a plain graph, not a layer", hint=f"import it without the base {base!r}")
+    below = _Below(base if base is not None else header.base, header.base_version)
     client = Client(connection)
     _check_schema(client, header, path)
     _check_free(connection, graph)

@@ -149,7 +149,11 @@ class JsonlReader(GraphReader):
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            reason = f"not JSON: {error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            reason = (
+                f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+                if isinstance(error, json.JSONDecodeError)
+                else ""
+            )
             cut = not line.endswith(b"\n")
             hint = "the file is cut off here; copy or export it again" if cut else "every line is one JSON object"
             raise RecordError(reason or "not JSON", source=name, line=number, hint=hint) from None

@@ -331,6 +331,13 @@ def test_a_base_must_be_as_new_as_the_layer_saw_it(connection: Connection, new_n
     assert leftovers(connection, name) == 0
 
 
+def test_a_plain_graph_takes_no_base(connection: Connection, new_name: NewName, tmp_path: Path) -> None:
+    plain = grown(connection, new_name())
+    path = export_graph(plain, tmp_path / "plain.jsonl").path
+    with pytest.raises(UsageError, match="holds a plain graph, not a layer"):
+        import_graph(connection, path, new_name(), base=plain.name)
+
+
 def test_a_layer_is_no_base(connection: Connection, new_name: NewName, tmp_path: Path) -> None:
     base = grown(connection, new_name())
     layer = layered(connection, base, new_name())

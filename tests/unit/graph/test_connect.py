@@ -52,6 +52,11 @@ def test_a_bad_address_is_refused_without_showing_a_login(uri):
     assert "pw-1" not in str(caught.value)
 
 
+def test_a_bad_address_is_named_before_a_missing_password():
+    with pytest.raises(UsageError, match="not the address"):
+        Connection.resolve(environ={"NEO4J_URI": "localhost"})
+
+
 def test_the_password_is_never_shown_and_travels():
     connection = Connection(HERE, SecretStr("secret-1"))
     for shown in (repr(connection), str(connection), repr(ReferenceGraph(connection, "g"))):
