@@ -92,6 +92,7 @@ def build(
     _show_rejects(report, output)
     end([rejected.as_reject() for rejected in report.rejects], strict=strict)
     if not report.tasks and not report.skipped:
+        output.warn(f"nothing was built: {graph} got no task; `proas graph drop {graph}` removes it if it is empty")
         raise typer.Exit(1)
 
 

@@ -359,3 +359,14 @@ def test_files_that_are_not_there_or_not_what_they_should_be(proas: Proas, no_se
     assert done.code == 1, done.err
     assert done.error["hint"]
     assert not (no_server / "o.jsonl").exists()
+
+
+@pytest.mark.neo4j
+def test_a_build_of_nothing_says_so(proas: Proas, work: Path, graph_name: str) -> None:
+    trial = work / "games" / "some-task" / "trial_T1"
+    trial.mkdir(parents=True)
+    (trial / "traj_data.json").write_text("[]", encoding="utf-8")
+    done = proas("graph", "build", "--data", "games", "--graph", graph_name)
+    assert done.code == 1
+    assert f"nothing was built: {graph_name} got no task" in done.err
+    assert "traj_data.json is not a JSON object" in done.err
