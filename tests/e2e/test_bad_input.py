@@ -369,4 +369,4 @@ def test_a_build_of_nothing_says_so(proas: Proas, work: Path, graph_name: str) -
     done = proas("graph", "build", "--data", "games", "--graph", graph_name)
     assert done.code == 1
     assert f"nothing was built: {graph_name} got no task" in done.err
-    assert "traj_data.json is not a JSON object" in done.err
+    assert "no game  some-task/trial_T1" in done.err
