@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from proas.envs.alfworld.data import Trial, TrialError, iter_trials, read_traj_data
-from proas.envs.alfworld.game import Game
+from proas.envs.alfworld.game import NOWHERE, Game
 from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.envs.alfworld.load import load_game
 from proas.envs.alfworld.planner import all_shortest, find_plan
@@ -63,18 +63,36 @@ def build_trial(trial: Trial, *, expand: Expand = "plan") -> Built:
     walk, source = _solution(game, steps)
     path = simple_path(walk.moves)
     expansion: tuple[Move, ...] = ()
-    # Who slices may choose between knives and orders: such a ladder must suit every shortest solution, whether or not
-    # they are stored, so that both expansions give a task the same subgoals.
-    if (expand == "optimal" or game.goal.sliced) and (shortest := all_shortest(game, limit=SEARCH_LIMIT)) is not None:
+    # Such a ladder must suit every shortest solution, whether or not they are stored, so that both expansions give a
+    # task the same subgoals.
+    branches = _branches(game)
+    if (expand == "optimal" or branches) and (shortest := all_shortest(game, limit=SEARCH_LIMIT)) is not None:
         expansion = tuple(moves_of(game, shortest))
         if expand == "optimal":
             tallies |= {"shortest_solutions": shortest.count, "expansions_cut_short": int(not shortest.complete)}
-    ladder = ladder_of(game, steps, path, expansion if game.goal.sliced else ())
+    ladder = ladder_of(game, steps, path, expansion if branches else ())
     if expand == "plan":
         expansion = ()
     text = game.task.removeprefix(_TASK_PREFIX).strip()
     task = Task(game.key, ENV, goal_phrase(game.goal), text)
     return Built(assemble(task, ladder, walk.start, path, source, expansion), source, tallies)
+
+
+def _branches(game: Game) -> bool:
+    """Whether other shortest solutions may fall back on the subgoals of one.
+
+    Who slices may choose between knives and orders. Where a receptacle that opens shares its spot with another, it may
+    be opened while the agent is there for the other, who then attends to it instead.
+    """
+    if game.goal.sliced:
+        return True
+    holders = (r for r, inside in enumerate(game.initial.contents) if inside & game.goal_objects)
+    return any(
+        game.openable >> r & 1
+        and game.receptacle_places[r] != NOWHERE
+        and len(game.at_place[game.receptacle_places[r]]) > 1
+        for r in (*game.goal_receptacles, *holders)
+    )
 
 
 def goal_phrase(goal: AlfWorldGoal) -> str:

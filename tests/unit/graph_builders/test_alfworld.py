@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,15 @@ import pytest
 
 from proas.envs.alfworld.data import Trial, TrialError, read_traj_data, trial_at
 from proas.envs.alfworld.engine import AlfWorldEngine
+from proas.envs.alfworld.game import bits
+from proas.envs.alfworld.generator import generate
 from proas.envs.alfworld.load import load_game
 from proas.envs.alfworld.planner import all_shortest, find_plan
 from proas.errors import DataError, UsageError
 from proas.graph.records import TaskGraph, Transition
 from proas.graph_builders import BuildOptions, Built, Rejected, builder, builder_names, expansion
 from proas.graph_builders.alfworld.builder import build_trial
-from proas.graph_builders.alfworld.solutions import carry_out, simple_path
+from proas.graph_builders.alfworld.solutions import carry_out, moves_of, simple_path
 from proas.keys import transition_key
 from proas.states.alfworld import EngineObserver
 from proas.subgoals import GOAL_REACHED
@@ -120,6 +124,34 @@ def test_all_shortest_solutions_are_walks_of_the_optimal_graph(trials: tuple[Tri
             assert walk.won
             for before, action, after in walk.moves:
                 assert transition_key(before.key, action, after.key) in keys
+
+
+def test_a_target_at_the_spot_of_the_source_may_be_opened_at_once(tmp_path: Path) -> None:
+    """Whoever opens it there attends to it, and no longer to where the object lies: still a way, not a fall."""
+    seen = 0
+    for made in generate(40, seed=88, kinds=("pick", "heat", "cool", "clean")):
+        game = made.game()
+        thing = bits(game.goal_objects)[0]
+        source = next(r for r, inside in enumerate(game.initial.contents) if inside >> thing & 1)
+        target = game.goal_receptacles[0]
+        if source == target or not game.openable >> target & 1:
+            continue
+        fact = r"\(receptacleAtLocation {} (\S+)\)"
+        place = re.search(fact.format(re.escape(game.receptacle_ids[source])), made.initial_state, re.IGNORECASE)
+        there = re.search(fact.format(re.escape(game.receptacle_ids[target])), made.initial_state, re.IGNORECASE)
+        assert place is not None
+        assert there is not None
+        moved = made.initial_state.replace(there[0], there[0].replace(there[1], place[1]))
+        trial = replace(made, initial_state=moved).write(tmp_path)
+        played, optimal = load_game(trial), build_trial(trial, expand="optimal").graph
+        shortest = all_shortest(played)
+        assert shortest is not None
+        keys = {t.key for t in optimal.transitions}
+        taken = [m for m in moves_of(played, shortest) if m.before.key != m.after.key]
+        assert {transition_key(m.before.key, m.action, m.after.key) for m in taken} <= keys
+        assert build_trial(trial).graph.ladder == optimal.ladder
+        seen += 1
+    assert seen > 2
 
 
 def test_optimal_only_adds(trials: tuple[Trial, ...]) -> None:
