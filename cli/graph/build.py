@@ -137,7 +137,7 @@ class BuildBar:
 def _table(report: BuildReport) -> Group:
     facts: dict[str, object] = {"trials considered": report.considered, "tasks with a graph": report.tasks}
     facts |= {f"  from {name}": count for name, count in sorted(report.built.items())}
-    facts |= {"  there before": report.skipped, "without a graph": sum(report.rejected.values())}
+    facts |= {"  unchanged": report.skipped, "without a graph": sum(report.rejected.values())}
     facts |= {f"  {name.replace('_', ' ')}": count for name, count in sorted(report.rejected.items())}
     facts |= {"states": f"{report.states:,}, {report.added_states:,} of them new"}
     facts |= {"transitions": f"{sum(report.transitions.values()):,}, {report.added_transitions:,} of them new"}

@@ -48,8 +48,13 @@ class Connection:
     notifications: Literal["off", "warn"] = "off"
 
     def __post_init__(self) -> None:
-        """Refuse a URI that the driver could only fail on."""
+        """Refuse a URI that the driver could only fail on, and a password that would show in a repr."""
         _check_address(self.uri)
+        if not isinstance(self.password, SecretStr):
+            raise UsageError(
+                f"the password must be a SecretStr, not a {type(self.password).__name__}",
+                hint="use Connection.resolve(password=...), which takes either",
+            )
 
     @property
     def routed(self) -> bool:

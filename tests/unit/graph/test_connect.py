@@ -69,3 +69,9 @@ def test_the_password_is_never_shown_and_travels():
 @pytest.mark.parametrize("name", ["a", "alfworld", "run-2026.10.01_b", "0", "x" * 100])
 def test_good_names(name):
     assert check_graph_name(name) == name
+
+
+def test_a_bare_password_is_refused_at_once():
+    with pytest.raises(UsageError, match="SecretStr") as caught:
+        Connection("bolt://127.0.0.1:7687", "open secret")  # type: ignore[arg-type]
+    assert "open secret" not in str(caught.value)
