@@ -212,10 +212,11 @@ def test_a_limit_must_be_positive(connection: Connection) -> None:
 def test_without_py2neo_the_error_names_the_extra(connection: Connection) -> None:
     program = (
         "import sys; sys.modules['py2neo'] = None\n"  # what an import of something absent amounts to
+        "from pydantic import SecretStr\n"
         "from proas.errors import UsageError\n"
         "from proas.graph.connect import Connection\n"
         "from proas.integrations.py2neo_view import open_view\n"
-        "try: open_view(Connection('bolt://127.0.0.1:9', 'x'))\n"
+        "try: open_view(Connection('bolt://127.0.0.1:9', SecretStr('x')))\n"
         "except UsageError as error: print(error)\n"
     )
     root = str(Path(__file__).resolve().parents[2])
