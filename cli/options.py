@@ -22,6 +22,7 @@ __all__ = [
     "GraphName",
     "Json",
     "Strict",
+    "TrialLimit",
     "VersionOption",
     "with_database",
 ]
@@ -38,6 +39,16 @@ GraphMeant = Annotated[
         "-g",
         help="Name of the reference graph; if not given, PROAS_GRAPH, else the only one that is there.",
         metavar="NAME",
+    ),
+]
+TrialLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        min=1,
+        max=LARGEST,
+        help="Consider at most this many trials, in order of their names.",
+        metavar="N",
     ),
 ]
 VersionOption = Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proas.cli.console import Advance, Output, facts_table
-from proas.cli.options import LARGEST, Json, Strict
+from proas.cli.options import LARGEST, Json, Strict, TrialLimit
 
 if TYPE_CHECKING:
     from proas.envs.alfworld import Trial
@@ -53,16 +53,7 @@ def rollout(
     group_size: Annotated[
         int, typer.Option("--group-size", min=1, max=LARGEST, help="Rollouts of each game.", metavar="G")
     ] = 8,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit",
-            min=1,
-            max=LARGEST,
-            help="Consider at most this many trials, in order of their names.",
-            metavar="N",
-        ),
-    ] = None,
+    limit: TrialLimit = None,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same rollouts.", metavar="N")] = 0,
     max_steps: Annotated[
         int,

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from proas.cli.console import Output, facts_table, plain
-from proas.cli.options import LARGEST, DatabaseOptions, Json, Strict, with_database
+from proas.cli.options import DatabaseOptions, Json, Strict, TrialLimit, with_database
 
 if TYPE_CHECKING:
     from proas.graph_builders import BuildReport, Built, Rejected
@@ -44,16 +44,7 @@ def build(
     graph: Annotated[
         str, typer.Option("--graph", "-g", help="Graph to build into; made if it is new.", metavar="NAME")
     ] = "alfworld",
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit",
-            min=1,
-            max=LARGEST,
-            help="Consider at most this many trials, in order of their names.",
-            metavar="N",
-        ),
-    ] = None,
+    limit: TrialLimit = None,
     expand: Annotated[
         Expansion,
         typer.Option(
