@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -162,15 +161,16 @@ def _build(connection: Connection, data: Path, games: int, output: Output) -> tu
 def _play(data: Path, games: int, group_size: int, seed: int, output: Output) -> tuple[RolloutBatch, list[str]]:
     """Rollouts of a noisy expert, and the games that cannot be played, with the reason."""
     from proas.cli.rollout import Played
-    from proas.envs.alfworld import iter_trials
+    from proas.envs import EnvSpec, open_world
     from proas.envs.collect import CollectSettings
     from proas.rollouts import RolloutBatch
 
-    trials = list(islice(iter_trials(data), games))
+    world = open_world(EnvSpec("alfworld", data))
+    tasks = world.tasks[:games]
     settings = CollectSettings(policy="noisy", group_size=group_size, seed=seed)
     played = Played()
-    with output.progress("Playing", len(trials)) as advance:
-        rollouts = tuple(played.rollouts(trials, settings, advance, states=True))
+    with output.progress("Playing", len(tasks)) as advance:
+        rollouts = tuple(played.rollouts(world, tasks, settings, advance, states=True))
     if not rollouts:
         raise DataError(f"no game under {data} can be played", hint="leave --data out to have new ones made")
     return RolloutBatch(rollouts), [f"{reject.id}: {reject.reason}" for reject in played.rejects]

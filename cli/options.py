@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from proas.envs import EnvSpec
 
 __all__ = [
     "LARGEST",
     "DatabaseOptions",
+    "EnvName",
+    "EnvOptions",
     "GraphMeant",
     "GraphName",
     "Json",
     "Strict",
     "TrialLimit",
     "VersionOption",
+    "env_spec",
     "with_database",
 ]
 
@@ -49,6 +55,15 @@ TrialLimit = Annotated[
         max=LARGEST,
         help="Consider at most this many trials, in order of their names.",
         metavar="N",
+    ),
+]
+EnvName = Annotated[str, typer.Option("--env", help="The environment; `proas env list` names them.", metavar="NAME")]
+EnvOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="A setting of the environment; may be repeated. `proas env list` names them.",
+        metavar="NAME=VALUE",
     ),
 ]
 VersionOption = Annotated[
@@ -117,6 +132,25 @@ _DATABASE_PARAMETERS: dict[str, Any] = {
         ),
     ],
 }
+
+
+def env_spec(name: str, data: Path | None, options: Sequence[str] | None) -> EnvSpec:
+    """What ``--env``, ``--data`` and ``--option`` ask for.
+
+    Raises:
+        UsageError: There is no such environment, or an option is not written as NAME=VALUE, or it does not take that.
+    """
+    from proas.envs import EnvSpec, env_kind
+    from proas.errors import UsageError
+
+    chosen: dict[str, str] = {}
+    for option in options or ():
+        key, equals, value = option.partition("=")
+        if not key or not equals:
+            raise UsageError(f"--option {option!r} is not of the form NAME=VALUE", hint="for example goals=human")
+        chosen[key] = value
+    env_kind(name).settled(chosen)
+    return EnvSpec(name, data, chosen)
 
 
 def with_database(command: Callable[..., None]) -> Callable[..., None]:

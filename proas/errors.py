@@ -5,7 +5,8 @@
     ProASError
     ├── UsageError              what the caller asked for makes no sense (exit code 2)
     ├── DataError               a file or record is not what it should be
-    │   └── RecordError         one record of a stream, with its line and field
+    │   ├── RecordError         one record of a stream, with its line and field
+    │   └── TaskError           one task of an environment cannot be played, with the kind of fault
     ├── EnvironmentFailure      an environment could not be loaded or stepped
     ├── StateError              a situation has no well-defined state
     ├── GraphError              the reference graph
@@ -40,6 +41,7 @@ __all__ = [
     "ProASError",
     "RecordError",
     "StateError",
+    "TaskError",
     "UsageError",
 ]
 
@@ -101,6 +103,22 @@ class RecordError(DataError):
         self.source = source
         self.line = line
         self.field = field
+
+
+class TaskError(DataError):
+    """A task that cannot be played.
+
+    Args:
+        key: Key of the task.
+        problem: Which kind of fault, for counting.
+        message: What is wrong, in words.
+    """
+
+    def __init__(self, key: str, problem: str, message: str, *, hint: str = "") -> None:
+        super().__init__(f"{key}: {message}", hint=hint)
+        self.key = key
+        self.problem = problem
+        self.reason = message
 
 
 class EnvironmentFailure(ProASError):

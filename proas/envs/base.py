@@ -8,14 +8,14 @@ Observations and actions are strings. An action that does not apply is not an er
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from proas.errors import UsageError
+from proas.errors import EnvironmentFailure, UsageError
 
-__all__ = ["Environment", "Facts", "Info", "RewardSettings", "StepResult"]
-
-GameT_contra = TypeVar("GameT_contra", contravariant=True)
+__all__ = ["Environment", "Facts", "Info", "Policy", "RandomPolicy", "RewardSettings", "StepResult", "World"]
 
 
 @runtime_checkable
@@ -80,23 +80,123 @@ class StepResult:
     info: Info
 
 
-class Environment(Protocol[GameT_contra]):
+@runtime_checkable
+class Environment(Protocol):
     """One environment instance that plays one episode at a time."""
 
-    def reset(self, task: str | GameT_contra, seed: int | None = None) -> tuple[str, Info]:
+    @property
+    def name(self) -> str:
+        """Name of the environment, the ``env`` of its rollouts."""
+        ...
+
+    @property
+    def step_limit(self) -> int:
+        """Steps after which an unsolved episode is cut."""
+        ...
+
+    @property
+    def task(self) -> str:
+        """Key of the current episode's task. Raises ``EnvironmentFailure`` before the first reset."""
+        ...
+
+    @property
+    def goal_text(self) -> str:
+        """The current goal as the agent reads it. Raises ``EnvironmentFailure`` before the first reset."""
+        ...
+
+    @property
+    def info(self) -> Info:
+        """The info of the last reset or step. Raises ``EnvironmentFailure`` before the first reset."""
+        ...
+
+    def reset(self, task: str, seed: int | None = None) -> tuple[str, Info]:
         """Start an episode.
 
         Args:
-            task: Key of a task that the environment can look up, or the game itself.
+            task: Key of a task.
             seed: Source of whatever is random in the environment; deterministic environments ignore it.
 
         Returns:
             The first observation and its info.
+
+        Raises:
+            ProASError: The task is not known (``UsageError``) or cannot be played.
         """
         ...
 
     def step(self, action: str) -> StepResult:
         """Carry out one action. Raises ``EnvironmentFailure`` before the first reset or after the end."""
+        ...
+
+
+class Policy(Protocol):
+    """Chooses the next action from the environment's present situation.
+
+    A policy is made for one kind of environment and may look at its hidden state, so ``act`` takes that kind.
+    """
+
+    def act(self, env: Any) -> str:
+        """The next action. Raises ``EnvironmentFailure`` where it sees no way on."""
+        ...
+
+
+class RandomPolicy:
+    """Any admissible action, in any environment that lists them.
+
+    Args:
+        rng: Source of randomness.
+    """
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    def act(self, env: Environment) -> str:
+        """A random admissible action. Raises ``EnvironmentFailure`` where there is none."""
+        admissible = env.info.admissible
+        if not admissible:
+            raise EnvironmentFailure(f"{env.name}: no action is admissible here")
+        return self._rng.choice(admissible)
+
+
+class World(Protocol):
+    """The tasks of one environment, opened from its data: what environments are made from.
+
+    Data is read once; the environments made from one world share it and play independent episodes.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the environment."""
+        ...
+
+    @property
+    def tasks(self) -> Sequence[str]:
+        """Keys of the tasks, in an order that depends on the data alone. Some may turn out not to be playable."""
+        ...
+
+    @property
+    def policies(self) -> Sequence[str]:
+        """Names of the policies that come with the environment, the best first: ``expert``, ``noisy``, ``random``."""
+        ...
+
+    def environment(self, *, step_limit: int | None = None, rewards: RewardSettings = RewardSettings()) -> Environment:
+        """A new environment over these tasks.
+
+        Args:
+            step_limit: Steps after which an unsolved episode is cut; ``None`` for the benchmark's usual number.
+            rewards: What steps pay.
+
+        Raises:
+            UsageError: The step limit is not positive.
+        """
+        ...
+
+    def policy(self, name: str, rng: random.Random) -> Policy:
+        """A policy by name. Raises ``UsageError`` for a name that is not among ``policies``."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what the world holds outside this process. Its environments cannot be used afterwards."""
         ...
 
 

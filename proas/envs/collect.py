@@ -1,7 +1,7 @@
-"""Collects rollouts: a group of them for each game, by a policy, reproducibly.
+"""Collects rollouts: a group of them for each task, by a policy, reproducibly.
 
 Every rollout draws from a generator of its own, seeded by the run's seed, the task and its number in the group. So a
-rollout does not depend on which other games are played, nor in what order.
+rollout does not depend on which other tasks are played, nor in what order.
 """
 
 from __future__ import annotations
@@ -9,20 +9,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
-from proas.envs.alfworld.data import Trial, TrialError
-from proas.envs.alfworld.engine import AlfWorldEngine
-from proas.envs.alfworld.env import DEFAULT_STEP_LIMIT, AlfWorldEnv
-from proas.envs.alfworld.game import Game
-from proas.envs.alfworld.load import load_game
-from proas.envs.alfworld.policies import Policy, make_policy
-from proas.envs.base import RewardSettings, check_step_limit
-from proas.errors import EnvironmentFailure, UsageError
+from proas.envs.base import Environment, Policy, RewardSettings, World, check_step_limit
+from proas.errors import EnvironmentFailure, TaskError, UsageError
 from proas.keys import digest
 from proas.rollouts import Ended, Reject, Rollout, State, Step
 
-__all__ = ["CollectSettings", "StateFollower", "collect", "play"]
+__all__ = ["CollectSettings", "Follower", "collect", "play"]
 
 
 class _Seen(Protocol):
@@ -34,14 +28,14 @@ class _Seen(Protocol):
     def seeks(self) -> bool: ...
 
 
-class StateFollower(Protocol):
-    """Says in which state a game is; ``proas.states.alfworld.EngineObserver`` is one."""
+class Follower(Protocol):
+    """Says in which state an episode is; ``proas.states.follower_for`` makes one."""
 
-    def begin(self, engine: AlfWorldEngine) -> State:
-        """State of a game that was just reset."""
+    def begin(self, env: Any, observation: str) -> State:
+        """State of an episode that was just reset."""
         ...
 
-    def observe(self, action: str, engine: AlfWorldEngine, *, valid: bool, won: bool = False) -> _Seen:
+    def observe(self, env: Any, action: str, observation: str, *, valid: bool, won: bool) -> _Seen:
         """State after an action, its canonical form, and whether it looked for something."""
         ...
 
@@ -51,10 +45,10 @@ class CollectSettings:
     """How rollouts are made.
 
     Attributes:
-        policy: ``expert``, ``noisy`` or ``random``.
-        group_size: Rollouts of each game (G).
+        policy: Name of one of the world's policies.
+        group_size: Rollouts of each task (G).
         seed: Source of all randomness.
-        step_limit: Steps after which an unsolved rollout is cut.
+        step_limit: Steps after which an unsolved rollout is cut; ``None`` for the environment's usual number.
         rewards: What steps pay.
 
     Raises:
@@ -64,69 +58,78 @@ class CollectSettings:
     policy: str = "expert"
     group_size: int = 8
     seed: int = 0
-    step_limit: int = DEFAULT_STEP_LIMIT
+    step_limit: int | None = None
     rewards: RewardSettings = field(default_factory=RewardSettings)
 
     def __post_init__(self) -> None:
-        """Refuse settings that no collection can follow, before any game is loaded."""
+        """Refuse settings that no collection can follow, before any task is loaded."""
         if self.group_size < 1:
             raise UsageError(f"the group size must be at least 1, not {self.group_size}")
-        check_step_limit(self.step_limit)
-        make_policy(self.policy, random.Random(0))  # noqa: S311  # only to check the name
+        if self.step_limit is not None:
+            check_step_limit(self.step_limit)
 
 
 def collect(
-    games: Iterable[Trial | Game],
+    world: World,
+    tasks: Iterable[str],
     settings: CollectSettings,
-    follower: Callable[[Game], StateFollower] | None = None,
+    follower: Callable[[Environment], Follower] | None = None,
 ) -> Iterator[Rollout | Reject]:
-    """Play a group of rollouts of each game.
+    """Play a group of rollouts of each task.
 
     Args:
-        games: What to play, in this order.
+        world: The environment's tasks.
+        tasks: Keys of those to play, in this order.
         settings: How.
-        follower: Makes what attaches states to a game's rollouts; without it they carry none.
+        follower: Makes what attaches states to an environment's rollouts; without it they carry none.
 
     Yields:
-        Rollouts ``<task>#0``, ``<task>#1``, ... of one game after the other; a reject in place of a game that cannot
+        Rollouts ``<task>#0``, ``<task>#1``, ... of one task after the other; a reject in place of a task that cannot
         be played.
+
+    Raises:
+        UsageError: The world has no such policy or task.
     """
-    for given in games:
-        try:
-            game = given if isinstance(given, Game) else load_game(given)
-        except TrialError as error:
-            source = str(given.path) if isinstance(given, Trial) else ""
-            yield Reject(f"{error.problem}: {error.reason}", source=source, id=error.key)
-            continue
-        states = follower(game) if follower is not None else None
+    world.policy(settings.policy, random.Random(0))  # noqa: S311  # only to check the name, before anything is played
+    env = world.environment(step_limit=settings.step_limit, rewards=settings.rewards)
+    for task in tasks:
         for number in range(settings.group_size):
-            yield play(game, settings, number, states)
+            # Randomness for a simulation, not for secrets.
+            rng = random.Random(digest("rollout", settings.seed, task, number))  # noqa: S311
+            policy = world.policy(settings.policy, rng)
+            try:
+                rollout = play(env, policy, task, number, follower(env) if follower is not None else None)
+            except TaskError as error:
+                yield Reject(f"{error.problem}: {error.reason}", source=world.name, id=task)
+                break
+            yield rollout
 
 
-def play(game: Game, settings: CollectSettings, number: int, states: StateFollower | None = None) -> Rollout:
+def play(env: Environment, policy: Policy, task: str, number: int = 0, follower: Follower | None = None) -> Rollout:
     """One rollout.
 
     Args:
-        game: The game.
-        settings: How to play.
-        number: Its number in the group.
-        states: Attaches states, if given.
+        env: Where it is played.
+        policy: Who plays.
+        task: Key of the task.
+        number: Its number in the group; the seed of whatever is random in the environment.
+        follower: Attaches states, if given.
 
     Returns:
         The rollout. One whose policy sees no way on ends with ``error`` and is a failed one. ``tokens`` counts words:
         these policies sample none. ``reward`` is the sum over the steps.
+
+    Raises:
+        TaskError: The task cannot be played.
+        UsageError: There is no such task.
     """
-    # Randomness for a simulation, not for secrets.
-    rng = random.Random(digest("rollout", settings.seed, game.key, number))  # noqa: S311
-    policy = make_policy(settings.policy, rng)
-    env = AlfWorldEnv(step_limit=settings.step_limit, rewards=settings.rewards)
-    observation, info = env.reset(game)
-    start = states.begin(env.engine) if states is not None else None
-    steps, ended = _steps(env, policy, states) if not info.won else ([], "success")
+    observation, info = env.reset(task, seed=number)
+    start = follower.begin(env, observation) if follower is not None else None
+    steps, ended = _steps(env, policy, follower) if not info.won else ([], "success")
     return Rollout(
-        id=f"{game.key}#{number}",
+        id=f"{task}#{number}",
         env=env.name,
-        task=game.key,
+        task=task,
         goal=env.goal_text,
         observation=observation,
         start=start,
@@ -137,7 +140,7 @@ def play(game: Game, settings: CollectSettings, number: int, states: StateFollow
     )
 
 
-def _steps(env: AlfWorldEnv, policy: Policy, states: StateFollower | None) -> tuple[list[Step], Ended]:
+def _steps(env: Environment, policy: Policy, follower: Follower | None) -> tuple[list[Step], Ended]:
     """Play to the end of the episode."""
     steps: list[Step] = []
     while True:
@@ -147,7 +150,11 @@ def _steps(env: AlfWorldEnv, policy: Policy, states: StateFollower | None) -> tu
             return steps, "error"
         result = env.step(action)
         info = result.info
-        seen = states.observe(action, env.engine, valid=info.valid, won=info.won) if states is not None else None
+        seen = (
+            follower.observe(env, action, result.observation, valid=info.valid, won=info.won)
+            if follower is not None
+            else None
+        )
         steps.append(
             Step(
                 action=action,
@@ -161,4 +168,4 @@ def _steps(env: AlfWorldEnv, policy: Policy, states: StateFollower | None) -> tu
             )
         )
         if result.done:
-            return steps, "success" if info.won else "step_limit"
+            return steps, "success" if info.won else "step_limit" if info.truncated else "stopped"

@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from proas.errors import StateError
 from proas.keys import state_key
 from proas.rollouts import Reject, Rollout, RolloutBatch, State, Step
-from proas.states import alfworld, webshop
+from proas.states.kinds import Follower, state_kind, state_names
 from proas.states.observer import Observed, StateObserver
 from proas.subgoals import GOAL_REACHED, Ladder, generic_ladder
 
-__all__ = ["attach_all", "attach_states", "ladder_for", "observer_for"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Environment:
-    """What this package knows of one environment.
-
-    Attributes:
-        observer: Observer of a task by its key and goal text.
-        ladder: Subgoals of a task by its key and goal text.
-        goal: The goal text that a first observation states, else empty.
-    """
-
-    observer: Callable[[str, str], StateObserver]
-    ladder: Callable[[str, str], Ladder]
-    goal: Callable[[str], str]
-
-
-def _alfworld_observer(task: str, goal_text: str) -> StateObserver:
-    return alfworld.TextObserver(task, alfworld.goal_of(task, goal_text))
-
-
-def _alfworld_ladder(task: str, goal_text: str) -> Ladder:
-    goal = alfworld.goal_of(task, goal_text)
-    return generic_ladder(goal_text) if goal is None else alfworld.goal_ladder(goal)
-
-
-def _webshop_observer(task: str, goal_text: str) -> StateObserver:
-    del goal_text  # the key names the target; the instruction does not
-    return webshop.TextObserver(task, webshop.target_of(task))
-
-
-def _webshop_ladder(task: str, goal_text: str) -> Ladder:
-    target = webshop.target_of(task)
-    return generic_ladder(goal_text) if target is None else webshop.target_ladder(target)
-
-
-_ENVIRONMENTS = {
-    alfworld.ENV: _Environment(_alfworld_observer, _alfworld_ladder, alfworld.stated_goal),
-    webshop.ENV: _Environment(_webshop_observer, _webshop_ladder, webshop.stated_goal),
-}
+__all__ = ["attach_all", "attach_states", "follower_for", "ladder_for", "observer_for"]
 
 
 def observer_for(env: str, task: str, goal_text: str = "") -> StateObserver:
@@ -66,11 +27,11 @@ def observer_for(env: str, task: str, goal_text: str = "") -> StateObserver:
     Raises:
         StateError: Nothing is known of that environment.
     """
-    known = _ENVIRONMENTS.get(env)
+    known = state_kind(env)
     if known is None:
         raise StateError(
             f"no states are known for environment {env!r}",
-            hint=f"known: {', '.join(sorted(_ENVIRONMENTS))}; or write 'start' and each step's 'state' and "
+            hint=f"known: {', '.join(state_names())}; or write 'start' and each step's 'state' and "
             "'canonical' into the rollouts yourself",
         )
     return known.observer(task, goal_text)
@@ -87,8 +48,44 @@ def ladder_for(env: str, task: str, goal_text: str = "") -> Ladder:
     Returns:
         Two classes, under way and done, where the environment or the goal is not known.
     """
-    known = _ENVIRONMENTS.get(env)
+    known = state_kind(env)
     return generic_ladder(goal_text) if known is None else known.ladder(task, goal_text)
+
+
+class _Running(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def task(self) -> str: ...
+    @property
+    def goal_text(self) -> str: ...
+
+
+class _TextFollower:
+    """Follows an episode by what the environment says, where nothing reads its hidden state."""
+
+    def begin(self, env: _Running, observation: str) -> State:
+        self._observer = observer_for(env.name, env.task, env.goal_text)
+        return self._observer.begin(observation)
+
+    def observe(self, env: _Running, action: str, observation: str, *, valid: bool, won: bool) -> Observed:
+        del env
+        return self._observer.observe(action, observation, valid=valid, won=won)
+
+
+def follower_for(env: _Running) -> Follower:
+    """What says in which state a running environment is: by its hidden state where that can be read, else by its text.
+
+    Args:
+        env: The environment (``proas.envs.Environment``); it may play any number of episodes.
+
+    Raises:
+        StateError: Nothing is known of that environment.
+    """
+    known = state_kind(env.name)
+    if known is None:
+        raise StateError(f"no states are known for environment {env.name!r}", hint="see docs/states.md")
+    return _TextFollower() if known.follower is None else known.follower(env)
 
 
 def attach_states(rollout: Rollout) -> Rollout:
@@ -128,7 +125,8 @@ def attach_states(rollout: Rollout) -> Rollout:
             "seeks": found.seeks,
         }
         steps.append(step.model_copy(update=known))
-    goal = rollout.goal or _ENVIRONMENTS[rollout.env].goal(rollout.observation)
+    kind = state_kind(rollout.env)
+    goal = rollout.goal or (kind.goal(rollout.observation) if kind is not None else "")
     return rollout.model_copy(update={"goal": goal, "start": start, "steps": tuple(steps)})
 
 

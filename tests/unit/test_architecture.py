@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = {"errors", "keys", "purify", "rollouts", "subgoals", "rollout_files"}
+CORE = {"errors", "keys", "plugins", "purify", "rollouts", "subgoals", "rollout_files"}
 PEERS = {"graph", "shaping", "states", "envs"}
 
 # What each room may import of proas, beside itself.

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from proas.envs.alfworld.archive import TRIAL_FILES, is_archive, unpacked
 from proas.envs.alfworld.goal import AlfWorldGoal
-from proas.errors import DataError
+from proas.errors import DataError, TaskError
 
 __all__ = [
     "Trial",
@@ -44,20 +44,10 @@ _RELEASE_FOLDER = re.compile(r"json_(\d+)\.(\d+)\.(\d+)")
 _OLD_RELEASE = (2, 1, 1)
 
 
-class TrialError(DataError):
-    """A trial that cannot be played.
+class TrialError(TaskError):
+    """A trial that cannot be played; ``problem`` is one of :data:`TrialProblem`."""
 
-    Args:
-        key: Task key of the trial.
-        problem: Which kind of fault, for counting.
-        message: What is wrong, in words.
-    """
-
-    def __init__(self, key: str, problem: TrialProblem, message: str, *, hint: str = "") -> None:
-        super().__init__(f"{key}: {message}", hint=hint)
-        self.key = key
-        self.problem = problem
-        self.reason = message
+    problem: TrialProblem
 
 
 @dataclass(frozen=True, slots=True)

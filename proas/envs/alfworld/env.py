@@ -45,6 +45,7 @@ class AlfWorldEnv:
         self.rewards = rewards
         self._tasks = dict(tasks or {})
         self._engine: AlfWorldEngine | None = None
+        self._info: Info | None = None
         self._steps = 0
         self._done = False
 
@@ -59,6 +60,18 @@ class AlfWorldEnv:
     def game(self) -> Game:
         """The game of the current episode."""
         return self.engine.game
+
+    @property
+    def task(self) -> str:
+        """Key of the current episode's task."""
+        return self.game.key
+
+    @property
+    def info(self) -> Info:
+        """The info of the last reset or step. Raises ``EnvironmentFailure`` before the first reset."""
+        if self._info is None:
+            raise EnvironmentFailure("no episode has been started", hint="call reset first")
+        return self._info
 
     @property
     def goal(self) -> AlfWorldGoal:
@@ -86,7 +99,8 @@ class AlfWorldEnv:
         self._steps = 0
         observation = self._engine.reset()
         self._done = self._engine.won
-        return observation, self._info(valid=True)
+        self._info = self._look(valid=True)
+        return observation, self._info
 
     def step(self, action: str) -> StepResult:
         """Carry out one action.
@@ -101,7 +115,7 @@ class AlfWorldEnv:
         observation, won = engine.step(action)
         self._steps += 1
         reward = self.rewards.step + (0.0 if valid else self.rewards.invalid) + (self.rewards.success if won else 0.0)
-        info = self._info(valid=valid)
+        info = self._info = self._look(valid=valid)
         self._done = won or info.truncated
         return StepResult(observation, reward, self._done, info)
 
@@ -111,7 +125,7 @@ class AlfWorldEnv:
             raise UsageError(f"no ALFWorld task {key!r} among the {len(self._tasks)} known", hint="see iter_trials")
         return found if isinstance(found, Game) else load_game(found)
 
-    def _info(self, *, valid: bool) -> Info:
+    def _look(self, *, valid: bool) -> Info:
         engine = self.engine
         return Info(
             admissible=tuple(engine.admissible()),

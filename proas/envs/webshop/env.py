@@ -88,6 +88,7 @@ class WebShopEnv:
         self._goals = {goal.key: goal for goal in goals}
         self._goal: WebShopGoal | None = None
         self._now = Situation()
+        self._info: Info | None = None
         self._steps = 0
         self._done = False
 
@@ -107,6 +108,18 @@ class WebShopEnv:
         if self._goal is None:
             raise EnvironmentFailure("no episode has been started", hint="call reset first")
         return self._goal
+
+    @property
+    def task(self) -> str:
+        """Key of the current episode's task."""
+        return self.goal.key
+
+    @property
+    def info(self) -> Info:
+        """The info of the last reset or step. Raises ``EnvironmentFailure`` before the first reset."""
+        if self._info is None:
+            raise EnvironmentFailure("no episode has been started", hint="call reset first")
+        return self._info
 
     @property
     def goal_text(self) -> str:
@@ -140,7 +153,8 @@ class WebShopEnv:
         self._now = Situation()
         self._steps = 0
         self._done = False
-        return self._observation(), self._info(valid=True)
+        self._info = self._look(valid=True)
+        return self._observation(), self._info
 
     def step(self, action: str) -> StepResult:
         """Carry out one action: ``search[words]`` or ``click[name]``.
@@ -155,7 +169,7 @@ class WebShopEnv:
         valid = after is not None
         self._now = after or self._now
         self._steps += 1
-        info = self._info(valid=valid)
+        info = self._info = self._look(valid=valid)
         paid = (
             self.rewards.step + (0.0 if valid else self.rewards.invalid) + (self.rewards.success if info.won else 0.0)
         )
@@ -186,7 +200,7 @@ class WebShopEnv:
             return sub_page(told, shop.product(now.asin), now.sub_page)
         return done_page(now.asin, dict(now.options), self.score or 0.0)
 
-    def _info(self, *, valid: bool) -> Info:
+    def _look(self, *, valid: bool) -> Info:
         now = self._now
         won = now.score is not None and now.score.full
         return Info(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from proas.envs import EnvSpec, open_world
 from proas.envs.alfworld.data import iter_trials
 from proas.envs.alfworld.engine import AlfWorldEngine
 from proas.envs.alfworld.load import load_game
@@ -18,6 +19,7 @@ from proas.graph.store import ReferenceGraph
 from proas.graph_builders import BuildOptions, BuildReport, Built, Rejected, build_graph, builder
 from proas.graph_builders.alfworld.builder import build_trial
 from proas.rollouts import Rollout, RolloutBatch
+from proas.states import follower_for
 from proas.states.alfworld import EngineObserver
 
 
@@ -152,9 +154,8 @@ def test_a_source_that_is_not_there_leaves_the_graph_alone(graph: ReferenceGraph
 
 def test_the_expert_walks_on_edges_of_the_optimal_graph(graph: ReferenceGraph, samples: Path) -> None:
     _build(graph, samples, BuildOptions(expand="optimal"))
-    made = collect(
-        iter_trials(samples), CollectSettings(group_size=1), lambda game: EngineObserver(game.key, game.goal)
-    )
+    world = open_world(EnvSpec("alfworld", samples))
+    made = collect(world, world.tasks, CollectSettings(group_size=1), follower_for)
     batch = RolloutBatch(tuple(rollout for rollout in made if isinstance(rollout, Rollout)))
     assert len(batch) == 24
     for rollout in graph.label(batch):

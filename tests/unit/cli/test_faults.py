@@ -10,7 +10,7 @@ import pytest
 import proas.errors
 from proas.cli.console import Output
 from proas.cli.faults import fault_of, report
-from proas.errors import GraphAuthError, ProASError, RecordError, UsageError
+from proas.errors import GraphAuthError, ProASError, RecordError, TaskError, UsageError
 
 
 def raised(message: str) -> RuntimeError:
@@ -22,7 +22,7 @@ def raised(message: str) -> RuntimeError:
 
 def error_classes() -> list[type[ProASError]]:
     named = [getattr(proas.errors, name) for name in proas.errors.__all__]
-    return [kind for kind in named if kind is not ProASError and not issubclass(kind, RecordError)]
+    return [kind for kind in named if kind is not ProASError and not issubclass(kind, RecordError | TaskError)]
 
 
 @pytest.mark.parametrize("kind", error_classes(), ids=lambda kind: kind.__name__)
@@ -35,6 +35,11 @@ def test_each_deliberate_error_keeps_its_words_and_code(kind: type[ProASError]) 
 def test_a_record_error_names_file_line_and_field() -> None:
     fault = fault_of(RecordError("is no number", source="a.jsonl", line=3, field="steps.0.reward"))
     assert fault.message == "a.jsonl:3: steps.0.reward: is no number"
+
+
+def test_a_task_error_names_the_task() -> None:
+    fault = fault_of(TaskError("pick-1", "no_game", "has no game"))
+    assert fault.message == "pick-1: has no game"
 
 
 def test_an_interrupt_ends_with_130() -> None:

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from proas.envs import EnvSpec, open_world
 from proas.envs.alfworld.data import Trial, iter_trials
 from proas.envs.alfworld.engine import NOTHING_HAPPENS
 from proas.envs.alfworld.game import Game
 from proas.envs.alfworld.generator import generate
+from proas.envs.alfworld.world import AlfWorldWorld
 from proas.envs.base import RewardSettings
 from proas.envs.collect import CollectSettings, collect
 from proas.errors import UsageError
 from proas.rollout_files import load_rollouts, write_rollouts
 from proas.rollouts import Reject, Rollout
-from proas.states import attach_states
-from proas.states.alfworld import EngineObserver
+from proas.states import attach_states, follower_for
 from proas.subgoals import GOAL_REACHED
 
 
@@ -26,12 +27,9 @@ def games() -> list[Game]:
     return [trial.game("put" if n % 2 else "move") for n, trial in enumerate(generate(6, seed=4, sliced_share=0.3))]
 
 
-def _follow(game: Game) -> EngineObserver:
-    return EngineObserver(game.key, game.goal)
-
-
 def _played(games: Sequence[Game | Trial], settings: CollectSettings) -> list[Rollout]:
-    rollouts = list(collect(games, settings, _follow))
+    world = AlfWorldWorld(games)
+    rollouts = list(collect(world, world.tasks, settings, follower_for))
     assert all(isinstance(rollout, Rollout) for rollout in rollouts)
     return [rollout for rollout in rollouts if isinstance(rollout, Rollout)]
 
@@ -90,7 +88,8 @@ def test_states_from_the_engine_are_those_from_text(games: list[Game]) -> None:
 
 
 def test_without_a_follower_there_are_no_states(games: list[Game]) -> None:
-    (rollout,) = collect(games[:1], CollectSettings(group_size=1))
+    world = AlfWorldWorld(games)
+    (rollout,) = collect(world, world.tasks[:1], CollectSettings(group_size=1))
     assert isinstance(rollout, Rollout)
     assert rollout.start is None
     assert not rollout.has_states
@@ -112,7 +111,8 @@ def test_trials_that_cannot_be_played_are_rejects(
         trial.write(root)
     broken = list(iter_trials(root))[1]
     (broken.path / "initial_state.pddl").write_text("(define")
-    made = list(collect(iter_trials(root), CollectSettings(group_size=2)))
+    world = open_world(EnvSpec("alfworld", root))
+    made = list(collect(world, world.tasks, CollectSettings(group_size=2)))
     assert [type(record) for record in made] == [Rollout, Rollout, Reject, Rollout, Rollout]
     (reject,) = [record for record in made if isinstance(record, Reject)]
     assert reject.id == broken.key
@@ -121,8 +121,14 @@ def test_trials_that_cannot_be_played_are_rejects(
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"policy": "lucky"}, "lucky"), ({"group_size": 0}, "group size"), ({"step_limit": 0}, "step limit")],
+    [({"group_size": 0}, "group size"), ({"step_limit": 0}, "step limit")],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, str | int], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         CollectSettings(**settings)  # type: ignore[arg-type]  # what a caller may pass
+
+
+def test_a_policy_that_the_world_does_not_have_is_refused(games: list[Game]) -> None:
+    world = AlfWorldWorld(games)
+    with pytest.raises(UsageError, match="lucky"):
+        list(collect(world, world.tasks, CollectSettings("lucky")))

@@ -16,9 +16,10 @@ import pytest
 from proas.envs.alfworld import AlfWorldEngine, Game, TrialError, iter_trials, load_game
 from proas.envs.alfworld.generator import generate
 from proas.envs.alfworld.planner import find_plan
+from proas.envs.alfworld.world import AlfWorldWorld
 from proas.envs.collect import CollectSettings, collect
 from proas.rollouts import Rollout, State, Step
-from proas.states import Observed, attach_states, ladder_for
+from proas.states import Observed, attach_states, follower_for, ladder_for
 from proas.states.alfworld import EngineObserver, TextObserver, goal_of
 
 Started = tuple[AlfWorldEngine, TextObserver, EngineObserver, State, State]
@@ -189,9 +190,8 @@ def test_both_wordings_of_a_game_give_the_same_keys() -> None:
 
 @pytest.mark.parametrize("policy", ["expert", "noisy", "random"])
 def test_rollouts_collected_with_states_are_those_that_get_them_from_text(made: list[Game], policy: str) -> None:
-    collected = collect(
-        made, CollectSettings(policy, 2, step_limit=30), lambda game: EngineObserver(game.key, game.goal)
-    )
+    world = AlfWorldWorld(made)
+    collected = collect(world, world.tasks, CollectSettings(policy, 2, step_limit=30), follower_for)
     ends: Counter[str] = Counter()
     for rollout in collected:
         assert isinstance(rollout, Rollout)
