@@ -10,7 +10,7 @@ from rich.text import Text
 from proas.cli import db_files
 from proas.cli.console import Output, columns, facts_table, moment, plain
 from proas.cli.local import ReleaseOption
-from proas.cli.options import DatabaseOptions, Json, with_database
+from proas.cli.options import DatabaseOptions, Json, with_options
 
 if TYPE_CHECKING:
     from proas.graph.migrations import MigrationInfo
@@ -84,7 +84,7 @@ def down(release: ReleaseOption = None, json: Json = False) -> None:
 
 
 @app.command("status")
-@with_database
+@with_options
 def status(database: DatabaseOptions, release: ReleaseOption = None, json: Json = False) -> None:
     """Say which database the commands use and how it is; ends with code 1 when it does not answer.
 
@@ -105,7 +105,7 @@ def status(database: DatabaseOptions, release: ReleaseOption = None, json: Json 
 
 
 @app.command("migrate")
-@with_database
+@with_options
 def migrate(database: DatabaseOptions, json: Json = False) -> None:
     """Bring the schema up to this release; running it again changes nothing."""
     from proas.cli.database import connect
@@ -123,7 +123,7 @@ def migrate(database: DatabaseOptions, json: Json = False) -> None:
 
 
 @app.command("info")
-@with_database
+@with_options
 def info(database: DatabaseOptions, json: Json = False) -> None:
     """List the migrations that this release ships and those that the database has."""
     from proas.cli.database import connect
@@ -135,7 +135,7 @@ def info(database: DatabaseOptions, json: Json = False) -> None:
 
 
 @app.command("validate")
-@with_database
+@with_options
 def validate(database: DatabaseOptions, json: Json = False) -> None:
     """Check that the database has exactly this release's schema; ends with code 1 when it has not."""
     from proas.cli.database import connect

@@ -14,7 +14,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from proas.cli.console import Output, facts_table
-from proas.cli.options import LARGEST, DatabaseOptions, Json, with_database
+from proas.cli.options import LARGEST, DatabaseOptions, Json, with_options
 from proas.errors import DataError, GraphConflict
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ GRAPH = "demo"
 LAYER = "demo-run"
 
 
-@with_database
+@with_options
 def demo(
     database: DatabaseOptions,
     data: Annotated[

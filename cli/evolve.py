@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proas.cli.console import Output, facts_table
-from proas.cli.options import DatabaseOptions, GraphName, Json, Strict, with_database
+from proas.cli.options import DatabaseOptions, GraphName, Json, Strict, with_options
 
 if TYPE_CHECKING:
     from proas.graph.reports import EvolveReport
@@ -25,7 +25,7 @@ class Rule(StrEnum):
     LOOP_ERASED = "loop_erased"
 
 
-@with_database
+@with_options
 def evolve(
     rollouts: Annotated[
         Path, typer.Argument(help="Rollouts of one iteration, one JSON object a line.", metavar="ROLLOUTS.jsonl")

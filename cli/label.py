@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proas.cli.console import Output, facts_table
-from proas.cli.options import DatabaseOptions, GraphName, Json, Strict, VersionOption, with_database
+from proas.cli.options import DatabaseOptions, GraphName, Json, Strict, VersionOption, with_options
 
 if TYPE_CHECKING:
     from proas.graph.connect import Connection
@@ -27,7 +27,7 @@ class OnFailureName(StrEnum):
     PASSTHROUGH = "passthrough"
 
 
-@with_database
+@with_options
 def label(
     rollouts: Annotated[Path, typer.Argument(help="Rollouts, one JSON object a line.", metavar="ROLLOUTS.jsonl")],
     graph: GraphName,

@@ -1,7 +1,7 @@
 """Options that many commands share, declared once.
 
-A command that takes a parameter annotated :class:`DatabaseOptions` gets one option for each of its fields
-(:func:`with_database`), so that ``proas graph list --uri bolt://...`` works and the help says so.
+A command that takes a parameter annotated :class:`DatabaseOptions`, or another group of options, gets one option for
+each of its fields (:func:`with_options`), so that ``proas graph list --uri bolt://...`` works and the help says so.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -30,7 +30,7 @@ __all__ = [
     "TrialLimit",
     "VersionOption",
     "env_spec",
-    "with_database",
+    "with_options",
 ]
 
 LARGEST = 2**31 - 1
@@ -94,14 +94,7 @@ class DatabaseOptions:
         password_file: File whose first line is the password.
     """
 
-    uri: str | None = None
-    username: str | None = None
-    database: str | None = None
-    password_file: Path | None = None
-
-
-_DATABASE_PARAMETERS: dict[str, Any] = {
-    "uri": Annotated[
+    uri: Annotated[
         str | None,
         typer.Option(
             "--uri",
@@ -109,20 +102,20 @@ _DATABASE_PARAMETERS: dict[str, Any] = {
             metavar="URI",
             rich_help_panel=_PANEL,
         ),
-    ],
-    "username": Annotated[
+    ] = None
+    username: Annotated[
         str | None,
         typer.Option(
             "--username", help="User name; NEO4J_USERNAME if not given.", metavar="NAME", rich_help_panel=_PANEL
         ),
-    ],
-    "database": Annotated[
+    ] = None
+    database: Annotated[
         str | None,
         typer.Option(
             "--database", help="Database; NEO4J_DATABASE if not given.", metavar="NAME", rich_help_panel=_PANEL
         ),
-    ],
-    "password_file": Annotated[
+    ] = None
+    password_file: Annotated[
         Path | None,
         typer.Option(
             "--password-file",
@@ -130,8 +123,7 @@ _DATABASE_PARAMETERS: dict[str, Any] = {
             metavar="PATH",
             rich_help_panel=_PANEL,
         ),
-    ],
-}
+    ] = None
 
 
 def env_spec(name: str, data: Path | None, options: Sequence[str] | None) -> EnvSpec:
@@ -153,24 +145,29 @@ def env_spec(name: str, data: Path | None, options: Sequence[str] | None) -> Env
     return EnvSpec(name, data, chosen)
 
 
-def with_database(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace a command's ``DatabaseOptions`` parameter by the options that fill it."""
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter of a command that is a group of options by the options that fill it.
+
+    A group is a dataclass whose fields are annotated as Typer's options and have defaults. Its options come after the
+    command's own, in the order of the groups.
+    """
     signature = inspect.signature(command, eval_str=True)
-    taken = [p.name for p in signature.parameters.values() if p.annotation is DatabaseOptions]
-    if len(taken) != 1:
-        msg = f"{command.__name__} needs exactly one parameter of type DatabaseOptions"
-        raise TypeError(msg)
+    groups: dict[str, Any] = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
     keyword = inspect.Parameter.KEYWORD_ONLY
-    kept = [p.replace(kind=keyword) for p in signature.parameters.values() if p.name != taken[0]]
+    kept = [p.replace(kind=keyword) for p in signature.parameters.values() if p.name not in groups]
+    hints = {name: get_type_hints(group, include_extras=True) for name, group in groups.items()}
     added = [
-        inspect.Parameter(name, keyword, default=None, annotation=annotation)
-        for name, annotation in _DATABASE_PARAMETERS.items()
+        inspect.Parameter(f.name, keyword, default=f.default, annotation=hints[name][f.name])
+        for name, group in groups.items()
+        for f in fields(group)
     ]
 
     @functools.wraps(command)
     def expanded(**arguments: Any) -> None:
-        options = DatabaseOptions(**{name: arguments.pop(name) for name in _DATABASE_PARAMETERS})
-        command(**arguments, **{taken[0]: options})
+        filled = {
+            name: group(**{f.name: arguments.pop(f.name) for f in fields(group)}) for name, group in groups.items()
+        }
+        command(**arguments, **filled)
 
     expanded.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
     expanded.__annotations__ = {p.name: p.annotation for p in [*kept, *added]}

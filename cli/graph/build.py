@@ -13,7 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from proas.cli.console import Output, facts_table, plain
-from proas.cli.options import DatabaseOptions, Json, Strict, TrialLimit, with_database
+from proas.cli.graph.sources import Asked, chosen_builder, one_path
+from proas.cli.graph.sources.webshop import WebShopOptions
+from proas.cli.options import DatabaseOptions, Json, Strict, TrialLimit, with_options
 
 if TYPE_CHECKING:
     from proas.graph_builders import BuildReport, Built, Rejected
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["BuildBar", "Expansion", "build"]
 
 _SHOWN = 8
+
+MANY_PATHS = frozenset({"trajectories"})
+"""Sources that take any number of ``--data``, through their own options."""
 
 
 class Expansion(StrEnum):
@@ -30,20 +35,35 @@ class Expansion(StrEnum):
     OPTIMAL = "optimal"
 
 
-@with_database
+@with_options
 def build(
+    webshop: WebShopOptions,
+    database: DatabaseOptions,
     data: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
-            "--data", help="Folder with the games, searched in depth; ALFWORLD_DATA if not given.", metavar="PATH"
+            "--data",
+            help="Where the source lies: a folder, searched in depth, an archive or a file. Its default if not given; "
+            "for alfworld ALFWORLD_DATA. May be repeated for trajectories.",
+            metavar="PATH",
         ),
     ] = None,
     source: Annotated[
         str, typer.Option("--source", help="What the data is: alfworld or webshop.", metavar="NAME")
     ] = "alfworld",
+    env: Annotated[
+        str | None,
+        typer.Option("--env", help="Environment of the episodes, for trajectories and distill.", metavar="NAME"),
+    ] = None,
     graph: Annotated[
-        str, typer.Option("--graph", "-g", help="Graph to build into; made if it is new.", metavar="NAME")
-    ] = "alfworld",
+        str | None,
+        typer.Option(
+            "--graph",
+            "-g",
+            help="Graph to build into; made if it is new. Named after the source if not given.",
+            metavar="NAME",
+        ),
+    ] = None,
     limit: TrialLimit = None,
     expand: Annotated[
         Expansion,
@@ -58,32 +78,33 @@ def build(
     ] = 1,
     strict: Strict = False,
     json: Json = False,
-    *,
-    database: DatabaseOptions,
 ) -> None:
-    """Build reference graphs from games and their annotated plans.
+    """Build reference graphs from games and their plans, goals, recorded episodes or a model's attempts.
 
-    Each plan is carried out in the environment, and only plans that win enter. Trials without a game, unsolvable or
-    malformed are counted and named, never fatal. A rerun goes on where an earlier one ended.
+    Only what succeeds enters. Tasks that cannot be played, unsolvable or malformed, are counted and named, never
+    fatal. A rerun goes on where an earlier one ended.
     """
     from proas.cli.database import prepare
     from proas.cli.rejects import end
     from proas.graph.store import ReferenceGraph
-    from proas.graph_builders import BuildOptions, build_graph, builder, expansion
+    from proas.graph_builders import BuildOptions, build_graph, expansion
 
     output = Output(json_wanted=json)
-    chosen = builder(source)
+    name = graph or source
+    asked = Asked(tuple(data or ()), env, output)
+    chosen = chosen_builder(source, asked, {"webshop": webshop})
+    path = one_path(asked.data, source) if source not in MANY_PATHS else None
     options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)
-    chosen.count(data, options)  # a source that cannot be read is told before a server is started or a graph made
+    chosen.count(path, options)  # a source that cannot be read is told before a server is started or a graph made
     connection = prepare(database, output)
-    store = ReferenceGraph.create(connection, graph)
-    with BuildBar(output, f"Building {graph}") as bar:
-        report = build_graph(source, chosen, store, data=data, options=options, progress=bar)
+    store = ReferenceGraph.create(connection, name)
+    with BuildBar(output, f"Building {name}") as bar:
+        report = build_graph(source, chosen, store, data=path, options=options, progress=bar)
     output.result(report.as_json(), _table(report))
     _show_rejects(report, output)
     end([rejected.as_reject() for rejected in report.rejects], strict=strict)
     if not report.tasks and not report.skipped:
-        output.warn(f"nothing was built: {graph} got no task; `proas graph drop {graph}` removes it if it is empty")
+        output.warn(f"nothing was built: {name} got no task; `proas graph drop {name}` removes it if it is empty")
         raise typer.Exit(1)
 
 

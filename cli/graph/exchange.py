@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proas.cli.console import Advance, Output, facts_table
-from proas.cli.options import DatabaseOptions, GraphMeant, Json, with_database
+from proas.cli.options import DatabaseOptions, GraphMeant, Json, with_options
 
 if TYPE_CHECKING:
     from proas.graph.exchange import ExchangeFormat
@@ -34,7 +34,7 @@ class Readable(StrEnum):
     JSONL = "jsonl"
 
 
-@with_database
+@with_options
 def export_graph(
     out: Annotated[
         Path,
@@ -71,7 +71,7 @@ def export_graph(
     output.result(document, facts_table(facts, title=f"Exported {store.name} as {report.format}"))
 
 
-@with_database
+@with_options
 def import_graph(
     source: Annotated[Path, typer.Argument(help="File or folder that `proas graph export` wrote.", metavar="PATH")],
     database: DatabaseOptions,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from proas.cli.console import Output, facts_table, moment
-from proas.cli.options import DatabaseOptions, Json, with_database
+from proas.cli.options import DatabaseOptions, Json, with_options
 from proas.errors import UsageError
 
 __all__ = ["create", "drop", "promote"]
@@ -26,7 +26,7 @@ def _one_name(argument: str | None, option: str | None) -> str:
     return name
 
 
-@with_database
+@with_options
 def create(
     database: DatabaseOptions,
     name: Annotated[str | None, typer.Argument(help="Name of the new graph.", metavar="NAME")] = None,
@@ -55,7 +55,7 @@ def create(
     output.result(asdict(info), facts_table(facts))
 
 
-@with_database
+@with_options
 def promote(
     database: DatabaseOptions,
     layer: Annotated[str | None, typer.Argument(help="The layer to merge.", metavar="LAYER")] = None,
@@ -84,7 +84,7 @@ def promote(
         output.warn(f"{reject.id}: {reject.reason}")
 
 
-@with_database
+@with_options
 def drop(
     database: DatabaseOptions,
     name: Annotated[str | None, typer.Argument(help="The graph to remove.", metavar="NAME")] = None,

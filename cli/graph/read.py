@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from proas.cli.console import Output, columns, facts_table, moment, plain
-from proas.cli.options import LARGEST, DatabaseOptions, GraphMeant, Json, VersionOption, with_database
+from proas.cli.options import LARGEST, DatabaseOptions, GraphMeant, Json, VersionOption, with_options
 
 if TYPE_CHECKING:
     from proas.graph.reports import SubgoalGrowth
@@ -22,7 +22,7 @@ __all__ = ["diff", "list_graphs", "show", "stats", "verify"]
 _TASKS = 20
 
 
-@with_database
+@with_options
 def list_graphs(database: DatabaseOptions, json: Json = False) -> None:
     """List the graphs of the database."""
     from proas.cli.database import connect
@@ -40,7 +40,7 @@ def list_graphs(database: DatabaseOptions, json: Json = False) -> None:
     output.result(document, table if graphs else "No graph yet; make one with `proas graph build`.")
 
 
-@with_database
+@with_options
 def stats(
     database: DatabaseOptions, graph: GraphMeant = None, version: VersionOption = None, json: Json = False
 ) -> None:
@@ -75,7 +75,7 @@ def stats(
     output.result(document, facts_table(facts, title=found.graph), sources, versions if found.versions else "")
 
 
-@with_database
+@with_options
 def show(
     task: Annotated[str, typer.Argument(help="Key of the task, or its unique beginning.", metavar="TASK")],
     database: DatabaseOptions,
@@ -102,7 +102,7 @@ def show(
     output.result(document, *as_ladder(found, listed=states))
 
 
-@with_database
+@with_options
 def verify(database: DatabaseOptions, graph: GraphMeant = None, json: Json = False) -> None:
     """Check every invariant of a graph on the database; ends with code 1 when one is broken."""
     from proas.cli.database import connect, graph_meant
@@ -131,7 +131,7 @@ def verify(database: DatabaseOptions, graph: GraphMeant = None, json: Json = Fal
         raise typer.Exit(1)
 
 
-@with_database
+@with_options
 def diff(
     from_version: Annotated[int, typer.Option("--from", min=0, max=LARGEST, help="The older version.", metavar="K")],
     to_version: Annotated[int, typer.Option("--to", min=0, max=LARGEST, help="The newer version.", metavar="L")],

@@ -20,10 +20,11 @@ ALLOWED: dict[str, set[str]] = {
     "states": CORE | {"envs"},  # the goal's grammar, nothing else: see test_states_take_only_the_goal
     "envs": CORE,
     "localdb": {"errors"},
-    "graph_builders": CORE | PEERS,
-    "training": CORE | PEERS | {"graph_builders"},
-    "integrations": CORE | PEERS | {"cypher"},
-    "cli": CORE | PEERS | {"graph_builders", "training", "integrations", "localdb", "cypher"},
+    "graph_builders": CORE | PEERS | {"agents"},
+    "agents": CORE | PEERS,
+    "training": CORE | PEERS | {"agents", "graph_builders"},
+    "integrations": CORE | PEERS | {"agents", "cypher"},
+    "cli": CORE | PEERS | {"agents", "graph_builders", "training", "integrations", "localdb", "cypher"},
     "cypher": {"errors"},
 }
 HEAVY = {
@@ -39,7 +40,7 @@ def _modules() -> Iterator[tuple[str, Path]]:
     for path in sorted((ROOT / "proas").glob("*.py")):
         if path.name != "__init__.py":
             yield "core", path
-    for room in ("graph", "shaping", "states", "envs", "localdb", "training", "integrations"):
+    for room in ("graph", "shaping", "states", "envs", "localdb", "agents", "training", "integrations"):
         for path in sorted((ROOT / "proas" / room).rglob("*.py")):
             yield room, path
     for room in ("cli", "graph_builders", "cypher"):

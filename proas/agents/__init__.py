@@ -1,0 +1,1 @@
+"""Language models as players: prompts, replies, endpoints and engines."""
