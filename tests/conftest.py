@@ -1,6 +1,7 @@
 """What all tests share: a real Neo4j server, the real data, and names that do not clash.
 
-The server is started when the first test asks for it and ended with the test run. Where one is there already, it is
+The server is started when the first test asks for it and ended with the test run; with several test processes
+(``pytest -n``), before the first, for all of them. Where one is there already, it is
 used instead: ``PROAS_TEST_NEO4J_URI`` names it, with ``PROAS_TEST_NEO4J_USERNAME``, ``PROAS_TEST_NEO4J_PASSWORD`` or
 ``PROAS_TEST_NEO4J_PASSWORD_FILE``, and ``PROAS_TEST_NEO4J_DATABASE``. ``PROAS_TEST_RELEASE`` selects another release.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +45,48 @@ def _named_server() -> ServerInfo | None:
     )
 
 
+def _server_in(home: Path) -> LocalServer:
+    return LocalServer(
+        home,
+        release=os.environ.get("PROAS_TEST_RELEASE", DEFAULT_RELEASE),
+        heap="1g",
+        page_cache="256m",
+        tied=True,
+    )
+
+
+class SharedServer:
+    """Starts one server for all test processes and names it to them through the environment."""
+
+    def __init__(self) -> None:
+        self._home = tempfile.TemporaryDirectory(prefix="proas-tests-")
+        self._server = _server_in(Path(self._home.name))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Start it before the processes are started, which inherit the environment."""
+        info = self._server.up()
+        password = Path(self._home.name) / "test-password"
+        password.touch(mode=0o600)
+        password.write_text(info.password.get_secret_value(), encoding="utf-8")
+        os.environ["PROAS_TEST_NEO4J_URI"] = info.uri
+        os.environ["PROAS_TEST_NEO4J_HTTP_URL"] = info.http_url
+        os.environ["PROAS_TEST_NEO4J_PASSWORD_FILE"] = str(password)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """End it after them."""
+        self._server.remove()
+        self._home.cleanup()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Share one server where this process only hands tests out to others."""
+    hands_out = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
+    if hands_out and not config.option.collectonly and not os.environ.get("PROAS_TEST_NEO4J_URI"):
+        config.pluginmanager.register(SharedServer(), "proas-shared-server")
+
+
 @pytest.fixture(scope="session")
 def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerInfo]:
     """A running Neo4j server, one for the whole run."""
@@ -50,13 +94,7 @@ def neo4j_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerInf
     if named is not None:
         yield named
         return
-    server = LocalServer(
-        tmp_path_factory.mktemp("neo4j"),
-        release=os.environ.get("PROAS_TEST_RELEASE", DEFAULT_RELEASE),
-        heap="1g",
-        page_cache="256m",
-        tied=True,
-    )
+    server = _server_in(tmp_path_factory.mktemp("neo4j"))
     try:
         yield server.up()
     finally:
