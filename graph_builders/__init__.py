@@ -17,6 +17,7 @@ from proas.graph_builders.base import (
     expansion,
 )
 from proas.graph_builders.run import build_graph
+from proas.plugins import load_plugins
 
 __all__ = [
     "EXPANSIONS",
@@ -31,6 +32,8 @@ __all__ = [
     "builder",
     "builder_names",
     "expansion",
+    "register",
+    "register_expert",
 ]
 
 
@@ -50,8 +53,35 @@ _BUILDERS: dict[str, Callable[[], Builder]] = {"alfworld": _alfworld, "webshop":
 # Each entry imports its module only when it is asked for: a source may need an extra that others do without.
 
 
+def register(name: str, make: Callable[[], Builder]) -> None:
+    """Make a builder known by its name; see ``proas.envs.register`` for how a plug-in does so.
+
+    Raises:
+        UsageError: The name is taken by another.
+    """
+    if _BUILDERS.setdefault(name, make) != make:
+        raise UsageError(f"a builder {name!r} is registered already", hint="choose another name")
+
+
+def register_expert(env: str) -> None:
+    """Let an environment's own expert seed its graphs: ``proas graph build --source ENV`` plays it.
+
+    Raises:
+        UsageError: A builder of that name is registered already.
+    """
+
+    def make() -> Builder:
+        from proas.envs.registry import EnvSpec
+        from proas.graph_builders.expert import ExpertBuilder
+
+        return ExpertBuilder(EnvSpec(env))
+
+    register(env, make)
+
+
 def builder_names() -> tuple[str, ...]:
     """Names of the sources that a graph can be built from."""
+    load_plugins()
     return tuple(sorted(_BUILDERS))
 
 
@@ -61,6 +91,7 @@ def builder(name: str) -> Builder:
     Raises:
         UsageError: There is none.
     """
+    load_plugins()
     make = _BUILDERS.get(name)
     if make is None:
         raise UsageError(f"no builder is called {name!r}", hint="known: " + ", ".join(builder_names()))

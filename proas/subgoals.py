@@ -13,11 +13,14 @@ state and the task alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
 
-__all__ = ["GOAL_REACHED", "Condition", "Ladder", "Subgoal", "generic_ladder"]
+__all__ = ["GOAL_REACHED", "Condition", "Ladder", "Rung", "Subgoal", "any_order", "generic_ladder", "ladder_of"]
 
 GOAL_REACHED = "goal reached"
 """The fact that the environment reported success."""
@@ -78,6 +81,57 @@ class Ladder:
             if any(_satisfiable(conjunction, facts, {}) for conjunction in subgoal.condition):
                 return subgoal.index
         return 0
+
+
+class Rung(NamedTuple):
+    """A milestone that has no place on a ladder yet.
+
+    Attributes:
+        description: What is to be done, in a few words.
+        condition: When it holds.
+        phrases: The same in other people's words.
+    """
+
+    description: str
+    condition: Condition = ()
+    phrases: tuple[str, ...] = ()
+
+
+def ladder_of(rungs: Iterable[Rung], *, start: str = "start", goal: Rung | str = "reach the goal") -> Ladder:
+    """A ladder from milestones in order, between the start and the goal.
+
+    Args:
+        rungs: The milestones; a later one counts as reached only if its own condition holds.
+        start: What is to be done first, in a few words.
+        goal: The last milestone. Where it is told in words alone, it holds when the environment reports success.
+
+    Raises:
+        ValueError: A pattern is malformed.
+    """
+    last = Rung(goal, ((GOAL_REACHED,),)) if isinstance(goal, str) else goal
+    order = (Rung(start), *rungs, last)
+    return Ladder(tuple(Subgoal(m, rung.description, rung.phrases, rung.condition) for m, rung in enumerate(order)))
+
+
+def any_order(facts: Sequence[str], *, told: str = "{count} of {of}", phrases: tuple[str, ...] = ()) -> list[Rung]:
+    """Milestones of things that may be done in any order: one, two, ..., all of these facts hold.
+
+    Args:
+        facts: Fact patterns.
+        told: Description of each milestone, with ``{count}`` and ``{of}``.
+        phrases: What the facts are, in words.
+
+    Returns:
+        A milestone for each number of facts, but for those numbers that can be met in more than a thousand ways.
+    """
+    of = len(facts)
+    counts = (count for count in range(1, of + 1) if comb(of, count) <= _MOST_WAYS)
+    ways = ((count, tuple(tuple(sorted(some)) for some in combinations(facts, count))) for count in counts)
+    return [Rung(told.format(count=count, of=of), any_of, phrases) for count, any_of in ways]
+
+
+_MOST_WAYS = 1000
+"""Ways to meet a milestone that are written out at most; a dozen facts have fewer."""
 
 
 def generic_ladder(goal: str) -> Ladder:

@@ -6,11 +6,9 @@ chosen. The last rung is the purchase that meets the goal, which the environment
 
 from __future__ import annotations
 
-from itertools import combinations
-
 from proas.envs.webshop.goal import Target
 from proas.states.webshop.projection import TARGET_BOUGHT, TARGET_IN_VIEW, TARGET_OPEN
-from proas.subgoals import GOAL_REACHED, Condition, Ladder, Subgoal
+from proas.subgoals import GOAL_REACHED, Ladder, Rung, any_order, ladder_of
 
 __all__ = ["target_ladder"]
 
@@ -18,15 +16,12 @@ __all__ = ["target_ladder"]
 def target_ladder(target: Target) -> Ladder:
     """Search, target in view, its page, each number of options, bought."""
     wanted = target.wanted
-    rungs: list[tuple[str, tuple[str, ...], Condition]] = [
-        ("search for the product", (), ()),
-        (f"bring {target.asin} into view", ("find the product among the results",), ((TARGET_IN_VIEW,),)),
-        (f"open {target.asin}", ("go to the product's page",), ((TARGET_OPEN,), (TARGET_BOUGHT,))),
-    ]
     phrases = tuple(f"choose {group.name}: {group.wanted}" for group in wanted)
-    for count in range(1, len(wanted) + 1):
-        told = phrases[0] if len(wanted) == 1 else f"choose {count} of the {len(wanted)} wanted options"
-        any_of = tuple(tuple(sorted(group.fact for group in some)) for some in combinations(wanted, count))
-        rungs.append((told, phrases if len(wanted) > 1 else (), any_of))
-    rungs.append(("buy it", ("a purchase that meets the goal in everything",), ((GOAL_REACHED,),)))
-    return Ladder(tuple(Subgoal(m, told, phrases, holds) for m, (told, phrases, holds) in enumerate(rungs)))
+    told = "choose {count} of the {of} wanted options"
+    options = any_order([group.fact for group in wanted], told=told, phrases=phrases)
+    if len(wanted) == 1:
+        options = [Rung(phrases[0], options[0].condition)]
+    found = Rung(f"bring {target.asin} into view", ((TARGET_IN_VIEW,),), ("find the product among the results",))
+    opened = Rung(f"open {target.asin}", ((TARGET_OPEN,), (TARGET_BOUGHT,)), ("go to the product's page",))
+    bought = Rung("buy it", ((GOAL_REACHED,),), ("a purchase that meets the goal in everything",))
+    return ladder_of((found, opened, *options), start="search for the product", goal=bought)
