@@ -16,6 +16,7 @@ __all__ = [
     "GraphStats",
     "LabelReport",
     "PromoteReport",
+    "RewindReport",
     "SubgoalGrowth",
     "VerifyReport",
     "VersionInfo",
@@ -301,6 +302,29 @@ class PromoteReport:
     successes: int
     seconds: float
     rejected: tuple[Reject, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RewindReport:
+    """What a graph forgot when it went back to an earlier version.
+
+    Attributes:
+        graph: Name of the graph.
+        version_before: Version before.
+        version: Version after.
+        successes: Successes forgotten.
+        states: States forgotten.
+        transitions: Transitions forgotten.
+        seconds: Wall-clock time.
+    """
+
+    graph: str
+    version_before: int
+    version: int
+    successes: int
+    states: int
+    transitions: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,10 @@ from proas.graph.reports import (
     GraphInfo,
     GraphStats,
     PromoteReport,
+    RewindReport,
     VerifyReport,
 )
+from proas.graph.rewinding import rewind_graph
 from proas.graph.rows import RowKind
 from proas.graph.stored import stored_rows
 from proas.graph.verification import verify_graph
@@ -181,6 +183,22 @@ class ReferenceGraph:
         """
         require_schema(self._client)
         return promote_layer(self._client, self.name, run=run)
+
+    def rewind(self, version: int) -> RewindReport:
+        """Go back to an earlier version and forget what came after it, in one transaction.
+
+        For training runs that resume from a checkpoint: what the run learnt after it must not tell on the iterations
+        that are done again. Support falls by what the forgotten successes had counted.
+
+        Args:
+            version: Version to go back to; the current one changes nothing.
+
+        Raises:
+            GraphNotFound: No such graph, or no such version.
+            GraphConflict: The graph has layers, which see what would be forgotten.
+        """
+        require_schema(self._client)
+        return rewind_graph(self._client, self.name, version)
 
     def drop(self, *, force: bool = False, progress: Progress | None = None) -> DropReport:
         """Remove this graph, in batches. A drop that was cut off is finished by the next one.
