@@ -16,7 +16,7 @@ from proas.errors import EnvironmentFailure, TaskError, UsageError
 from proas.keys import digest
 from proas.rollouts import Ended, Reject, Rollout, State, Step
 
-__all__ = ["CollectSettings", "Follower", "collect", "play"]
+__all__ = ["CollectSettings", "Follower", "collect", "play", "recorded_step", "rollout_seed"]
 
 
 class _Seen(Protocol):
@@ -95,7 +95,7 @@ def collect(
     for task in tasks:
         for number in range(settings.group_size):
             # Randomness for a simulation, not for secrets.
-            rng = random.Random(digest("rollout", settings.seed, task, number))  # noqa: S311
+            rng = random.Random(rollout_seed(settings.seed, task, number))  # noqa: S311
             policy = world.policy(settings.policy, rng)
             try:
                 rollout = play(env, policy, task, number, follower(env) if follower is not None else None)
@@ -150,22 +150,48 @@ def _steps(env: Environment, policy: Policy, follower: Follower | None) -> tuple
             return steps, "error"
         result = env.step(action)
         info = result.info
-        seen = (
-            follower.observe(env, action, result.observation, valid=info.valid, won=info.won)
-            if follower is not None
-            else None
-        )
-        steps.append(
-            Step(
-                action=action,
-                observation=result.observation,
-                reward=result.reward,
-                valid=info.valid,
-                tokens=max(1, len(action.split())),
-                canonical=seen.canonical if seen else None,
-                state=seen.state if seen else None,
-                seeks=seen.seeks if seen else False,
+        if follower is None:
+            steps.append(recorded_step(action, result.observation, result.reward, valid=info.valid))
+        else:
+            seen = follower.observe(env, action, result.observation, valid=info.valid, won=info.won)
+            steps.append(
+                recorded_step(
+                    action,
+                    result.observation,
+                    result.reward,
+                    valid=info.valid,
+                    state=seen.state,
+                    canonical=seen.canonical,
+                    seeks=seen.seeks,
+                )
             )
-        )
         if result.done:
             return steps, "success" if info.won else "step_limit" if info.truncated else "stopped"
+
+
+def rollout_seed(seed: int, task: str, number: int) -> str:
+    """Seed of one rollout's policy, from the run's seed, the task, and the rollout's number in its group."""
+    return digest("rollout", seed, task, number)
+
+
+def recorded_step(
+    action: str,
+    observation: str,
+    reward: float,
+    *,
+    valid: bool,
+    state: State | None = None,
+    canonical: str | None = None,
+    seeks: bool = False,
+) -> Step:
+    """A step of a policy that samples no tokens: its words are counted instead."""
+    return Step(
+        action=action,
+        observation=observation,
+        reward=reward,
+        valid=valid,
+        tokens=max(1, len(action.split())),
+        canonical=canonical,
+        state=state,
+        seeks=seeks,
+    )
