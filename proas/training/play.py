@@ -1,0 +1,280 @@
+"""Multi-turn rollouts in batch: a policy plays many episodes at once, one conversation a row.
+
+Every rollout draws its words from numbers of its own, seeded by the run's seed, the iteration, its task and its
+number in the group: what it does depends on no other rollout of the batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from proas.envs.base import Environment, Info, RewardSettings, World
+from proas.envs.collect import Follower
+from proas.errors import TaskError
+from proas.keys import digest
+from proas.rollouts import Ended, Reject, Rollout, State, Step
+from proas.training.episodes import Episode, TextLimits, prompt_text
+from proas.training.policy.base import LanguagePolicy, Session
+
+__all__ = ["PlaySettings", "Played", "play_tasks"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaySettings:
+    """How episodes are played.
+
+    Attributes:
+        group_size: Rollouts of each task (G).
+        temperature: Of drawing; 0 takes the likeliest token.
+        seed: Source of all randomness.
+        label: Part of every rollout's id and of its seed, for example ``iteration 3``.
+        step_limit: Steps after which an unsolved episode is cut; ``None`` for the environment's usual number.
+        rewards: What steps pay.
+        limits: Text that an episode may hold.
+    """
+
+    group_size: int = 8
+    temperature: float = 1.0
+    seed: int = 0
+    label: str = ""
+    step_limit: int | None = None
+    rewards: RewardSettings = field(default_factory=RewardSettings)
+    limits: TextLimits = field(default_factory=TextLimits)
+
+
+@dataclass(slots=True)
+class Played:
+    """What came of it.
+
+    Attributes:
+        episodes: In the order of the tasks, groups together.
+        rejects: Tasks that cannot be played.
+        environment_seconds: Time inside the environment, states included.
+        policy_seconds: Time inside the policy, texts included.
+    """
+
+    episodes: list[Episode] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    environment_seconds: float = 0.0
+    policy_seconds: float = 0.0
+
+
+class _Conversation:
+    """One episode under way."""
+
+    def __init__(self, env: Environment, follower: Follower | None, task: str, number: int, how: PlaySettings) -> None:
+        self.env = env
+        self.how = how
+        self.task = task
+        self.number = number
+        self.follower = follower
+        self.observation, info = env.reset(task, seed=number)
+        self.start: State | None = follower.begin(env, self.observation) if follower is not None else None
+        self.goal = env.goal_text
+        self.steps: list[Step] = []
+        self.ended: Ended | None = "success" if info.won else None
+        self.tokens: list[int] = []
+        self.starts: list[int] = []
+        self.counts: list[int] = []
+        self.logprobs: list[float] = []
+        self.values: list[float] = []
+        self.uniforms = np.random.default_rng(int(digest("play", how.seed, how.label, task, number), 16))
+
+    def act(self, action: str, count: int) -> str:
+        """Carry an action out and answer with what the environment says."""
+        result = self.env.step(action)
+        info: Info = result.info
+        follower = self.follower
+        seen = (
+            follower.observe(self.env, action, result.observation, valid=info.valid, won=info.won)
+            if follower is not None
+            else None
+        )
+        self.steps.append(
+            Step(
+                action=action,
+                observation=result.observation,
+                reward=result.reward,
+                valid=info.valid,
+                tokens=count,
+                canonical=seen.canonical if seen else None,
+                state=seen.state if seen else None,
+                seeks=seen.seeks if seen else False,
+            )
+        )
+        if result.done:
+            self.ended = "success" if info.won else "step_limit" if info.truncated else "stopped"
+        return result.observation
+
+    def episode(self) -> Episode:
+        """The finished record."""
+        label = f"{self.how.label}/" if self.how.label else ""
+        rollout = Rollout(
+            id=f"{label}{self.task}#{self.number}",
+            env=self.env.name,
+            task=self.task,
+            goal=self.goal,
+            observation=self.observation,
+            start=self.start,
+            steps=tuple(self.steps),
+            success=self.ended == "success",
+            reward=sum(step.reward for step in self.steps),
+            ended=self.ended or "stopped",
+        )
+        return Episode(
+            rollout=rollout,
+            tokens=np.array(self.tokens, dtype=np.int32),
+            starts=np.array(self.starts, dtype=np.int32),
+            counts=np.array(self.counts, dtype=np.int32),
+            logprobs=np.array(self.logprobs, dtype=np.float32),
+            values=np.array(self.values, dtype=np.float32),
+        )
+
+
+@torch.inference_mode()
+def play_tasks(
+    world: World,
+    policy: LanguagePolicy,
+    tasks: Iterable[str],
+    how: PlaySettings,
+    follower: Callable[[Environment], Follower] | None = None,
+) -> Played:
+    """Play a group of episodes of each task, all at once.
+
+    Args:
+        world: Tasks.
+        policy: Who plays.
+        tasks: Keys, each once.
+        how: Settings.
+        follower: Makes what attaches states to rollouts; without it they carry none.
+    """
+    done = Played()
+    clock = time.perf_counter()
+    talks = _open(world, tasks, how, follower, done)
+    done.environment_seconds += time.perf_counter() - clock
+    live = [talk for talk in talks if talk.ended is None]
+    for talk in live:
+        talk.tokens += policy.read(prompt_text(talk.goal, talk.observation), how.limits.prompt)
+    if live:
+        _converse(policy, live, how, done)
+    done.episodes = [talk.episode() for talk in talks]
+    return done
+
+
+def _open(
+    world: World,
+    tasks: Iterable[str],
+    how: PlaySettings,
+    follower: Callable[[Environment], Follower] | None,
+    done: Played,
+) -> list[_Conversation]:
+    talks: list[_Conversation] = []
+    for task in tasks:
+        group: list[_Conversation] = []
+        try:
+            for number in range(how.group_size):
+                env = world.environment(step_limit=how.step_limit, rewards=how.rewards)
+                group.append(_Conversation(env, follower(env) if follower is not None else None, task, number, how))
+        except TaskError as error:
+            done.rejects.append(Reject(f"{error.problem}: {error.reason}", source=world.name, id=task))
+            continue
+        talks += group
+    return talks
+
+
+class _Words:
+    """The action that a conversation is about to say."""
+
+    def __init__(self, talk: _Conversation, end: int, how: PlaySettings) -> None:
+        self.tokens: list[int] = []
+        self._talk = talk
+        self._end = end
+        self._most = how.limits.action
+
+    @property
+    def finished(self) -> bool:
+        """Whether the action is over."""
+        return bool(self.tokens) and (self.tokens[-1] == self._end or len(self.tokens) >= self._most)
+
+    def uniform(self) -> float:
+        """The number that decides the next word, in [0, 1)."""
+        return float(self._talk.uniforms.random())
+
+    def add(self, token: int, logprob: float) -> None:
+        """Say a word."""
+        self.tokens.append(token)
+        self._talk.logprobs.append(logprob)
+
+
+def _draw(scores: Tensor, words: Sequence[_Words], temperature: float) -> None:
+    """Draw the next word of each row from its scores ``(B, V)``."""
+    logprobs = torch.log_softmax(scores / temperature if temperature > 0 else scores, dim=-1)
+    if temperature > 0:
+        reached = logprobs.exp().cumsum(dim=-1)
+        # A hair below one, so that rounding never points behind the last possible word.
+        target = torch.tensor([word.uniform() for word in words]).unsqueeze(1) * reached[:, -1:] * (1 - 1e-6)
+        chosen = (reached <= target).sum(dim=-1)
+    else:
+        chosen = logprobs.argmax(dim=-1)
+    drawn = logprobs.gather(1, chosen.unsqueeze(1)).squeeze(1)
+    for word, token, logprob in zip(words, chosen.tolist(), drawn.tolist(), strict=True):
+        word.add(token, logprob)
+
+
+def _converse(policy: LanguagePolicy, live: list[_Conversation], how: PlaySettings, done: Played) -> None:
+    """Play to the end of all episodes."""
+    clock = time.perf_counter()
+    session, scores, values = policy.begin([talk.tokens for talk in live])
+    while True:
+        words = _speak(policy, session, live, how, scores)
+        actions = [policy.write(word.tokens) for word in words]
+        for talk, word, value in zip(live, words, values.tolist(), strict=True):
+            talk.values.append(value)
+            talk.starts.append(len(talk.tokens))
+            talk.counts.append(len(word.tokens))
+            talk.tokens += word.tokens
+        clock, spent = time.perf_counter(), time.perf_counter() - clock
+        done.policy_seconds += spent
+        answers = [talk.act(action, len(word.tokens)) for talk, word, action in zip(live, words, actions, strict=True)]
+        clock, spent = time.perf_counter(), time.perf_counter() - clock
+        done.environment_seconds += spent
+        said: list[list[int]] = []
+        going: list[int] = []
+        for row, (talk, word, answer) in enumerate(zip(live, words, answers, strict=True)):
+            if talk.ended is not None:
+                continue
+            read = policy.read(answer, how.limits.observation)
+            if len(talk.tokens) + len(read) + how.limits.action > how.limits.episode:
+                talk.ended = "stopped"
+                continue
+            talk.tokens += read
+            said.append([word.tokens[-1], *read])  # the action's last word was not said yet
+            going.append(row)
+        if not going:
+            break
+        if len(going) < len(live):
+            session.keep(going)
+            live = [live[row] for row in going]
+        scores, values = session.say(said)
+    done.policy_seconds += time.perf_counter() - clock
+
+
+def _speak(
+    policy: LanguagePolicy, session: Session, live: Sequence[_Conversation], how: PlaySettings, scores: Tensor
+) -> list[_Words]:
+    """One action of each row, word by word; its last word is drawn but not said yet."""
+    words = [_Words(talk, policy.end, how) for talk in live]
+    _draw(scores, words, how.temperature)
+    while going := [row for row, word in enumerate(words) if not word.finished]:
+        said: list[list[int]] = [[] for _ in words]
+        for row in going:
+            said[row] = [words[row].tokens[-1]]
+        scores, _ = session.say(said)
+        _draw(scores[going], [words[row] for row in going], how.temperature)
+    return words

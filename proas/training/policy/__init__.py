@@ -1,0 +1,1 @@
+"""Language models that act: the small one of our own, and local causal models of Hugging Face."""
