@@ -15,9 +15,10 @@ from proas.envs.webshop.env import open_shop
 from proas.envs.webshop.goal import ENV, WebShopGoal
 from proas.envs.webshop.goals import GoalSource, build_goals
 from proas.envs.webshop.shop import Shop, Situation
+from proas.envs.webshop.solutions import searches
 from proas.graph.records import Task, TaskGraph, Transition
 from proas.graph_builders.base import BuildOptions, Built, Expand, Rejected
-from proas.graph_builders.webshop.lattice import Move, Player, Unreachable, searches
+from proas.graph_builders.webshop.lattice import Move, Player, Unreachable
 from proas.states.webshop import target_ladder
 
 __all__ = ["ALL_GOALS", "WebShopBuilder", "build_goal"]

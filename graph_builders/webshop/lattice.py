@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from proas.envs.webshop.goal import WebShopGoal
-from proas.envs.webshop.shop import PER_PAGE, Shop, Situation, parse_action
+from proas.envs.webshop.shop import Shop, Situation, parse_action
+from proas.envs.webshop.solutions import clickable_value, page_of_target
 from proas.rollouts import State
 from proas.states.webshop import ShopObserver
 
-__all__ = ["Move", "Player", "Unreachable", "searches"]
+__all__ = ["Move", "Player", "Unreachable"]
 
 
 class Move(NamedTuple):
@@ -72,12 +73,12 @@ class Player:
         Raises:
             Unreachable: The search does not find it.
         """
-        found = list(self.shop.ranking.search(words))
-        if self.goal.target.asin not in found:
+        page = page_of_target(self.shop, self.goal, words)
+        if not page:
             raise Unreachable("not_found", f"no search brings {self.goal.target.asin} among the results")
         move, now = self.play(Situation(), f"search[{words}]")
         moves = [move]
-        for _ in range(found.index(self.goal.target.asin) // PER_PAGE):
+        for _ in range(1, page):
             move, now = self.play(now, "click[next >]")
             moves.append(move)
         return moves, now
@@ -117,20 +118,11 @@ class Player:
 
     def _value(self, name: str) -> str:
         """The value of a group to be clicked: the wanted one, else the first that counts as it."""
-        group = self.goal.target.group(name)
-        assert group is not None
-        product = self.shop.product(self.goal.target.asin)
-        clickable = self.shop.clickables(Situation(page="item_page", asin=product.asin))
-        values = [value for value in product.options[name] if clickable[value] == name and group.met_by(value)]
-        if not values:
-            raise Unreachable("no_option", f"{product.asin} comes in no {name} that counts as {group.wanted!r}")
-        return group.wanted if group.wanted in values else values[0]
+        value = clickable_value(self.shop, self.goal, name)
+        if value is None:
+            asin, wanted = self.goal.target.asin, self.goal.target.group(name)
+            raise Unreachable("no_option", f"{asin} comes in no {name} that counts as {wanted and wanted.wanted!r}")
+        return value
 
     def _listed(self, situation: Situation) -> Sequence[str]:
         return self.shop.listed(situation) if situation.page == "search_results" else ()
-
-
-def searches(goal: WebShopGoal) -> tuple[str, ...]:
-    """What to search for: the instruction, which is what an agent has, and the product's name, which finds it best."""
-    bare = (goal.instruction.lower(), goal.title.lower(), f"{goal.title} {goal.query}".lower())
-    return tuple(dict.fromkeys(words.replace("]", " ").strip() for words in bare if words.strip()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -61,7 +61,8 @@ class WebShopEnv:
 
     Args:
         shop: The shop; several environments can share one.
-        goals: Where ``reset`` looks a task key up. Empty where goals are passed to ``reset``.
+        goals: Where ``reset`` looks a task key up; by their keys where many environments share them. Empty where goals
+            are passed to ``reset``.
         observations: ``text`` or ``text_rich``, as the original words them.
         step_limit: Steps after which an episode without a purchase is cut.
         rewards: What steps pay.
@@ -75,7 +76,7 @@ class WebShopEnv:
     def __init__(
         self,
         shop: Shop,
-        goals: Iterable[WebShopGoal] = (),
+        goals: Iterable[WebShopGoal] | Mapping[str, WebShopGoal] = (),
         *,
         observations: ObservationMode = "text",
         step_limit: int = DEFAULT_STEP_LIMIT,
@@ -85,7 +86,7 @@ class WebShopEnv:
         self.observations = observations
         self.step_limit = check_step_limit(step_limit)
         self.rewards = rewards
-        self._goals = {goal.key: goal for goal in goals}
+        self._goals = goals if isinstance(goals, Mapping) else {goal.key: goal for goal in goals}
         self._goal: WebShopGoal | None = None
         self._now = Situation()
         self._info: Info | None = None

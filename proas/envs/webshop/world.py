@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from proas.envs.webshop.env import DEFAULT_STEP_LIMIT, WebShopEnv, open_shop
 from proas.envs.webshop.goal import ENV, WebShopGoal
 from proas.envs.webshop.goals import build_goals
 from proas.envs.webshop.pages import ObservationMode, observation_mode
+from proas.envs.webshop.policies import ExpertPolicy, NoisyPolicy
 from proas.envs.webshop.products import sample_root
 from proas.envs.webshop.shop import Shop
 from proas.errors import UsageError
@@ -30,7 +31,7 @@ class WebShopWorld:
     """
 
     name = ENV
-    policies = ("random",)
+    policies = ("expert", "noisy", "random")
 
     def __init__(self, shop: Shop, goals: Sequence[WebShopGoal], *, observations: ObservationMode = "text") -> None:
         self.shop = shop
@@ -47,15 +48,18 @@ class WebShopWorld:
     def environment(self, *, step_limit: int | None = None, rewards: RewardSettings = RewardSettings()) -> WebShopEnv:
         """A new environment over these goals; see :class:`proas.envs.base.World`."""
         limit = DEFAULT_STEP_LIMIT if step_limit is None else step_limit
-        return WebShopEnv(
-            self.shop, self._goals.values(), observations=self.observations, step_limit=limit, rewards=rewards
-        )
+        return WebShopEnv(self.shop, self._goals, observations=self.observations, step_limit=limit, rewards=rewards)
 
     def policy(self, name: str, rng: random.Random) -> Policy:
         """A policy by name. Raises ``UsageError`` where there is none of that name."""
-        if name == "random":
-            return RandomPolicy(rng)
-        raise UsageError(f"{self.name} has no policy {name!r}", hint=f"known: {', '.join(self.policies)}")
+        kinds: dict[str, Callable[[random.Random], Policy]] = {
+            "expert": ExpertPolicy,
+            "noisy": NoisyPolicy,
+            "random": RandomPolicy,
+        }
+        if name not in kinds:
+            raise UsageError(f"{self.name} has no policy {name!r}", hint=f"known: {', '.join(self.policies)}")
+        return kinds[name](rng)
 
     def close(self) -> None:
         """Nothing is held outside this process."""
