@@ -16,6 +16,9 @@
     │   ├── GraphNotFound       no graph, task or version of that name
     │   ├── GraphConflict       the change contradicts what is stored
     │   └── GraphCapacityError  the server ran out of memory for the transaction
+    ├── ModelError              a language model that plays
+    │   ├── ModelUnavailable    nobody answers, too late, or in no readable form (trying again may help)
+    │   └── ModelRefused        the request is refused, and would be again: key, model name, length
     └── LocalServerError        the server that ``proas.localdb`` keeps
         ├── DownloadError       a file could not be fetched or its checksum is wrong
         └── JavaNotFound        no usable Java runtime
@@ -38,6 +41,9 @@ __all__ = [
     "GraphVersionError",
     "JavaNotFound",
     "LocalServerError",
+    "ModelError",
+    "ModelRefused",
+    "ModelUnavailable",
     "ProASError",
     "RecordError",
     "StateError",
@@ -155,6 +161,28 @@ class GraphConflict(GraphError):
 
 class GraphCapacityError(GraphError):
     """The server ran out of memory for the transaction."""
+
+
+class ModelError(ProASError):
+    """Something about a language model that plays.
+
+    Args:
+        message: What was wrong and where.
+        hint: What to do about it.
+        tokens: What the failed call is believed to have cost.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", tokens: int = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.tokens = tokens
+
+
+class ModelUnavailable(ModelError):
+    """Nobody answers, not in time, or not in a form that can be read; trying again may help."""
+
+
+class ModelRefused(ModelError):
+    """The request is refused and would be again: a wrong key or model name, or a prompt that is too long."""
 
 
 class LocalServerError(ProASError):

@@ -1,0 +1,294 @@
+"""A language model plays: one episode, or many at once against one endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from proas.agents.budget import BudgetSpent
+from proas.agents.endpoint import PromptRefused
+from proas.agents.model import Completion, LanguageModel, Sampling, Usage
+from proas.agents.prompts import Prompter, Turn
+from proas.agents.replies import Reading, Reply, full_text, parse_reply
+from proas.envs import Environment
+from proas.errors import ModelError
+from proas.keys import digest
+from proas.rollouts import Ended, Rollout, State, Step
+
+__all__ = ["UNFINISHED", "Cause", "EpisodeSettings", "Follower", "Job", "Player", "play_all", "play_episode"]
+
+Cause = str
+"""Why an episode ended, finer than ``ended``: ``won``, ``step_limit``, ``not_won`` (the environment ended it),
+``token_cap``, ``unreadable`` (too many replies in a row without an action), ``refused`` (the prompt was),
+``unavailable`` (the model was), ``budget``."""
+
+_LONGEST_REPLY = 50_000
+"""Characters of a reply that are kept with its step."""
+
+UNFINISHED = frozenset({"unavailable", "budget"})
+"""Causes that say nothing of the player: the episode was broken off from outside and may be played again."""
+
+
+class _Seen(Protocol):
+    @property
+    def state(self) -> State: ...
+    @property
+    def canonical(self) -> str: ...
+    @property
+    def seeks(self) -> bool: ...
+
+
+class Follower(Protocol):
+    """Says in which state an episode is; ``proas.states.follower_for`` makes one."""
+
+    def begin(self, env: Any, observation: str) -> State:
+        """State of an episode that was just reset."""
+        ...
+
+    def observe(self, env: Any, action: str, observation: str, *, valid: bool, won: bool) -> _Seen:
+        """State after an action, its canonical form, and whether it looked for something."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSettings:
+    """How an episode is played.
+
+    Attributes:
+        sampling: How replies are drawn. A seed becomes another one for each task, attempt and step.
+        reading: What becomes of replies that do not keep to the form.
+        token_cap: Tokens after which an episode is given up; ``None`` for no cap.
+        unreadable_limit: Replies in a row without an action after which it is given up; ``None`` for no limit.
+    """
+
+    sampling: Sampling = field(default_factory=Sampling)
+    reading: Reading = "tolerant"
+    token_cap: int | None = None
+    unreadable_limit: int | None = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One episode to be played.
+
+    Attributes:
+        task: Key of the task.
+        number: Number of the attempt at the task, from 0.
+    """
+
+    task: str
+    number: int
+
+
+class _Episode:
+    """What has happened so far."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self.steps: list[Step] = []
+        self.usage = Usage()
+        self.wasted = 0
+        self.calls = 0
+        self.invalid_formats = 0
+        self.unreadable = 0
+        self.fault: ModelError | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.total + self.wasted
+
+    def heard(self, completion: Completion, reply: Reply) -> None:
+        """Count a reply."""
+        self.usage += completion.usage
+        self.wasted += completion.wasted
+        self.calls += completion.calls
+        self.invalid_formats += not reply.format_valid
+        self.unreadable = 0 if reply.readable else self.unreadable + 1
+
+
+async def play_episode(
+    env: Environment,
+    model: LanguageModel,
+    prompter: Prompter,
+    job: Job,
+    settings: EpisodeSettings = EpisodeSettings(),
+    follower: Follower | None = None,
+) -> Rollout:
+    """Let a model play one episode.
+
+    Args:
+        env: Where; it plays nothing else meanwhile.
+        model: Who.
+        prompter: Makes what the model reads.
+        job: The task and the number of the attempt, which is the seed of whatever is random in the environment.
+        settings: How.
+        follower: Attaches states, if given.
+
+    Returns:
+        The rollout ``<task>#<number>``. A step's ``tokens`` are those that the model wrote for it; ``reply`` has its
+        words and ``format`` what is wrong with their form. Of the rollout, ``cause`` says why it ended (:data:`Cause`),
+        ``model`` who played, ``prompt_tokens``, ``completion_tokens``, ``wasted_tokens``, ``tokens_estimated`` and
+        ``calls`` what it cost, ``invalid_formats`` how many replies broke the form, ``fault`` what the model's failure
+        was. A failure of the model ends the episode; it is never raised.
+
+    Raises:
+        TaskError: The task cannot be played.
+        UsageError: There is no such task.
+    """
+    observation, info = env.reset(job.task, seed=job.number)
+    start = follower.begin(env, observation) if follower is not None else None
+    episode = _Episode()
+    admissible = info.admissible
+    cause = "won" if info.won else ""
+    while not cause:
+        messages = prompter.messages(env.goal_text, observation, episode.turns, admissible=admissible)
+        sampling = _seeded(settings.sampling, job, len(episode.steps))
+        try:
+            completion = await model.complete(messages, sampling)
+        except ModelError as error:
+            episode.fault = error
+            episode.wasted += error.tokens
+            cause = _cause_of(error)
+        else:
+            cause = _take(env, episode, completion, prompter.settings.thoughts, settings, follower)
+    return _rollout(env, model.name, job, observation, start, episode, cause)
+
+
+def _take(
+    env: Environment,
+    episode: _Episode,
+    completion: Completion,
+    thoughts: bool,
+    settings: EpisodeSettings,
+    follower: Follower | None,
+) -> Cause:
+    """Carry out what a reply says; returns why the episode is over, empty while it is not."""
+    text = full_text(completion)
+    offered = env.info.admissible
+    reply = parse_reply(text, admissible=offered, thoughts=thoughts, reading=settings.reading)
+    episode.heard(completion, reply)
+    result = env.step(reply.action)
+    info = result.info
+    valid = info.valid and reply.readable
+    seen = (
+        follower.observe(env, reply.action, result.observation, valid=valid, won=info.won)
+        if follower is not None
+        else None
+    )
+    step = Step(
+        action=reply.action,
+        observation=result.observation,
+        reward=result.reward,
+        valid=valid,
+        tokens=completion.usage.completion,
+        canonical=seen.canonical if seen else None,
+        state=seen.state if seen else None,
+        seeks=seen.seeks if seen else False,
+    )
+    episode.steps.append(step.model_copy(update={"reply": text[:_LONGEST_REPLY], "format": reply.problem}))
+    episode.turns.append(Turn(text, reply.action, result.observation, info.admissible, reply.readable))
+    if result.done:
+        return "won" if info.won else "step_limit" if info.truncated else "not_won"
+    if settings.token_cap is not None and episode.tokens >= settings.token_cap:
+        return "token_cap"
+    if settings.unreadable_limit is not None and episode.unreadable >= settings.unreadable_limit:
+        return "unreadable"
+    return ""
+
+
+def _seeded(sampling: Sampling, job: Job, step: int) -> Sampling:
+    """The same sampling with a seed of the step's own, so that neither attempts nor steps repeat each other."""
+    if sampling.seed is None:
+        return sampling
+    return replace(sampling, seed=int(digest("sampling", sampling.seed, job.task, job.number, step)[:7], 16))
+
+
+def _cause_of(error: ModelError) -> Cause:
+    if isinstance(error, BudgetSpent):
+        return "budget"
+    return "refused" if isinstance(error, PromptRefused) else "unavailable"
+
+
+_ENDED: dict[Cause, Ended] = {
+    "won": "success",
+    "step_limit": "step_limit",
+    "not_won": "stopped",
+    "token_cap": "stopped",
+    "unreadable": "stopped",
+}
+
+
+def _rollout(
+    env: Environment, model: str, job: Job, observation: str, start: State | None, episode: _Episode, cause: Cause
+) -> Rollout:
+    fields = {
+        "id": f"{job.task}#{job.number}",
+        "env": env.name,
+        "task": job.task,
+        "goal": env.goal_text,
+        "observation": observation,
+        "start": start,
+        "steps": tuple(episode.steps),
+        "success": cause == "won",
+        "reward": sum(step.reward for step in episode.steps),
+        "ended": _ENDED.get(cause, "error"),
+        "attempt": job.number,
+        "cause": cause,
+        "model": model,
+        "prompt_tokens": episode.usage.prompt,
+        "completion_tokens": episode.usage.completion,
+        "wasted_tokens": episode.wasted,
+        "tokens_estimated": episode.usage.estimated,
+        "calls": episode.calls,
+        "invalid_formats": episode.invalid_formats,
+        "fault": str(episode.fault) if episode.fault is not None else "",
+    }
+    return Rollout.model_validate(fields)
+
+
+Player = Callable[[Environment, Job], Awaitable[Rollout]]
+"""Plays one job in an environment that is free."""
+
+
+async def play_all(
+    jobs: Iterable[Job] | Iterator[Job],
+    environments: Callable[[], Environment],
+    player: Player,
+    done: Callable[[Job, Rollout | Exception], None],
+    *,
+    concurrency: int = 16,
+) -> None:
+    """Play many episodes, so many at once, each in an environment of its own.
+
+    Args:
+        jobs: What to play. Asked for one by one, when an environment is free: an iterator may decide late.
+        environments: Makes an environment; called at most ``concurrency`` times.
+        player: Plays one job, usually with :func:`play_episode`.
+        done: Told of every rollout and of every error that a player raised, as they come. What it raises ends all.
+        concurrency: Episodes under way at once.
+    """
+    waiting = iter(jobs)
+
+    async def serve(first: Job) -> None:
+        env = environments()
+        job: Job | None = first
+        while job is not None:
+            try:
+                rollout = await player(env, job)
+            except Exception as error:  # noqa: BLE001  # one task's fault must not end the others; ``done`` decides
+                done(job, error)
+            else:
+                done(job, rollout)
+            job = next(waiting, None)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(concurrency):
+                first = next(waiting, None)
+                if first is None:
+                    break
+                group.create_task(serve(first))
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None  # ``done`` raised; the others were only told to stop
