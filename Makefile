@@ -51,7 +51,7 @@ demo: $(RUNTIME)  ## Install, start a real Neo4j, and show the method end to end
 	$(VENV)/bin/proas demo
 
 test: $(DEV)  ## Install what the tests need and run them
-	$(RUN) pytest
+	$(RUN) pytest -n logical --maxprocesses 4 --dist loadfile
 
 lint: $(DEV)  ## Check style
 	$(RUN) ruff check .

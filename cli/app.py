@@ -9,8 +9,9 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -21,7 +22,7 @@ from proas.cli.faults import INTERRUPTED, fault_of, report
 from proas.cli.graph import app as graph_app
 from proas.errors import UsageError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]
 
 app = typer.Typer(
     name="proas",
@@ -108,3 +109,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         report(fault_of(KeyboardInterrupt()), Output(json_wanted="--json" in words))
     return code if isinstance(code, int) else 0
+
+
+def run() -> NoReturn:
+    """Run the program as a process of its own, and end it."""
+    code = main()
+    if code == INTERRUPTED:
+        # An interrupt that met a string being evaluated, as the making of a dataclass does, is remembered by the
+        # interpreter although it was dealt with: an ordinary exit would then end by the signal in place of the code.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
