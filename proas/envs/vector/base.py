@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
@@ -56,7 +57,7 @@ class VectorEnv(Protocol):
 
         Args:
             tasks: Key of the task of each.
-            seeds: Source of whatever is random in the environment.
+            seeds: Source of whatever is random in the environment; a slot that is given none draws one.
             players: Policies of the world's own that play them; see :meth:`advance`.
 
         Returns:
@@ -140,7 +141,11 @@ class SlottedVector(ABC):
         keys = self._by_slot("tasks", tasks, str)
         seed_of = self._by_slot("seeds", seeds if seeds is not None else {}, int)
         player_of = self._by_slot("players", players if players is not None else {}, Player)
-        begins = [Begin(slot, task, seed_of.get(slot), player_of.get(slot)) for slot, task in sorted(keys.items())]
+        begins = [
+            # Chance too must be repeatable: an episode may have to be played again.
+            Begin(slot, task, seed_of[slot] if slot in seed_of else secrets.randbelow(2**31), player_of.get(slot))
+            for slot, task in sorted(keys.items())
+        ]
         for begin in begins:
             self._running.pop(begin.slot, None)
         return self._settled(begins)

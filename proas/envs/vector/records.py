@@ -184,7 +184,7 @@ class Begin:
 
     slot: int
     task: str
-    seed: int | None = None
+    seed: int
     player: Player | None = None
 
 

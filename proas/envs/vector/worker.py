@@ -78,7 +78,8 @@ class Answer:
     """What came of one request.
 
     Attributes:
-        turn: The turn, pickled with its fingerprint; empty where an episode was played again as it was.
+        turn: The turn, pickled with its fingerprint; empty where an episode was played again as it was, and for what
+            was asked of one that was not.
         seconds: The longest time that one step of it took.
     """
 
@@ -179,12 +180,18 @@ class _Desk:
     def reply(self, requests: Sequence[Request]) -> Reply:
         """What comes of a batch."""
         answers: list[Answer] = []
+        over: set[int] = set()  # episodes that could not be played again: what was asked of them now is void
         for request in requests:
+            if request.slot in over:
+                answers.append(Answer(b"", 0.0))
+                continue
             turn, seconds = self._answer(request)
             spent = turn is not None and turn.fault is not None and turn.fault.kind == "memory"
             if not spent and self._outgrown():
                 spent = True
                 turn = Turn.of_fault(self._too_large(request))
+            if isinstance(request, Again) and turn is not None:
+                over.add(request.slot)
             answers.append(Answer(b"" if turn is None else _packed(turn), seconds))
             self._marker.rest()  # only now: what an environment answers may also be what hangs
             if spent:
