@@ -1,0 +1,66 @@
+"""Chats as TRL's trainers and OpenAI's interfaces write them.
+
+Source: "Dataset formats and types" of TRL's documentation: ``{"messages": [{"role", "content"}, ...]}``, or ``prompt``
+and ``completion`` that are lists of such messages, with ``tool_calls`` (``{"type": "function", "function": {"name",
+"arguments"}}``, arguments an object or JSON in a text) and messages of role ``tool``; content may be a list of parts.
+Columns beside them, such as ``reward``, are free.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proas.graph_builders.trajectories.chat import Message, conversation_of, message_of
+from proas.graph_builders.trajectories.episodes import Episode, Record, Unreadable
+from proas.graph_builders.trajectories.fields import Labels, labels_of
+
+__all__ = ["NAME", "SUMMARY", "fits", "read"]
+
+NAME = "trl"
+SUMMARY = "chats of TRL and OpenAI: messages, or prompt and completion, of roles and content"
+
+
+def fits(value: object) -> bool:
+    """Whether it has messages, or a prompt with a completion, or is a list of messages."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(message, dict) and "role" in message for message in value)
+    return isinstance(value, dict) and ("messages" in value or {"prompt", "completion"} <= value.keys())
+
+
+def read(record: Record) -> Episode:
+    """The chat as an episode. Raises ``Unreadable`` where it is none."""
+    value = record.value
+    labels = labels_of(value) if isinstance(value, dict) else Labels(None, None, "", (), (), "", "")
+    told = conversation_of(list(_messages(value)))
+    return Episode(
+        format=NAME,
+        turns=told.turns,
+        observation=told.observation,
+        context=told.context,
+        goal=labels.goal,
+        env=labels.env,
+        tasks=labels.tasks,
+        names=labels.names,
+        success=labels.success,
+        score=labels.score,
+        id=labels.id,
+        source=record.source,
+        line=record.line,
+    )
+
+
+def _messages(value: Any) -> list[Message]:
+    if isinstance(value, list):
+        return _list(value, "the record")
+    if "messages" in value:
+        return _list(value["messages"], "messages")
+    prompt, completion = value["prompt"], value["completion"]
+    told = [Message("user", prompt)] if isinstance(prompt, str) else _list(prompt, "prompt")
+    said = [Message("assistant", completion)] if isinstance(completion, str) else _list(completion, "completion")
+    return told + said
+
+
+def _list(messages: object, where: str) -> list[Message]:
+    if not isinstance(messages, list):
+        raise Unreadable("bad_message", f"{where} is not a list of messages")
+    return [message_of(message) for message in messages]
