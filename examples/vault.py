@@ -1,4 +1,4 @@
-"""Vault, a text game: an environment of your own with its states, subgoals and seeds. docs/own_environment.md explains it.
+"""Vault, a text game: an environment of your own, with its states, subgoals and seeds; see docs/own_environment.md.
 
 The pearl and the ruby are to be brought to the hall, in any order. They lie in two of the four rooms around it. One of
 these is locked; its key lies in another. The task's name decides which.
@@ -16,7 +16,7 @@ from proas.subgoals import Ladder, any_order, ladder_of
 
 NAME = "vault"
 ROOMS = ("attic", "cellar", "kitchen", "study")
-GEMS = frozenset(("pearl", "ruby"))
+GEMS = ("pearl", "ruby")
 
 
 class Scene(NamedTuple):
@@ -57,7 +57,7 @@ class Vault(Game[Scene]):
         return then, f"You {action}.{seen}"
 
     def won(self, now: Scene) -> bool:
-        return now.room == "hall" and now.held >= GEMS
+        return now.room == "hall" and now.held.issuperset(GEMS)
 
 
 def moved(now: Scene, verb: str, thing: str) -> Scene:

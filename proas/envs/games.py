@@ -12,7 +12,7 @@ import random
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from proas.envs.base import Info, Policy, RandomPolicy, RewardSettings, StepResult, check_step_limit
@@ -56,8 +56,18 @@ class Game(ABC, Generic[S]):
         """Whether the task is solved."""
 
     def facts(self, now: S) -> Iterable[tuple[str, ...]]:
-        """The situation as ``(predicate, argument, ...)``; the whole of it in one tuple if not told otherwise."""
-        yield ("situation", repr(now))
+        """The situation as ``(predicate, argument, ...)``.
+
+        If not told otherwise, the fields of a named tuple or a dataclass by their names, sets member by member.
+        """
+        if is_dataclass(now):
+            parts = {f.name: getattr(now, f.name) for f in fields(now)}
+        else:
+            names = getattr(now, "_fields", ())
+            parts = {name: getattr(now, name) for name in names} or {"situation": now}
+        for name, value in parts.items():
+            members = value if isinstance(value, frozenset) else (value,)
+            yield from ((name, str(member)) for member in members)
 
 
 @dataclass(frozen=True, slots=True)

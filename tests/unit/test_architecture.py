@@ -21,10 +21,11 @@ ALLOWED: dict[str, set[str]] = {
     "envs": CORE,
     "localdb": {"errors"},
     "graph_builders": CORE | PEERS | {"agents"},
+    "conformance": CORE | {"states", "envs"},
     "agents": CORE | PEERS,
     "training": CORE | PEERS | {"agents", "graph_builders"},
     "integrations": CORE | PEERS | {"agents", "cypher"},
-    "cli": CORE | PEERS | {"agents", "graph_builders", "training", "integrations", "localdb", "cypher"},
+    "cli": CORE | PEERS | {"agents", "conformance", "graph_builders", "training", "integrations", "localdb", "cypher"},
     "cypher": {"errors"},
 }
 HEAVY = {
@@ -40,7 +41,7 @@ def _modules() -> Iterator[tuple[str, Path]]:
     for path in sorted((ROOT / "proas").glob("*.py")):
         if path.name != "__init__.py":
             yield "core", path
-    for room in ("graph", "shaping", "states", "envs", "localdb", "agents", "training", "integrations"):
+    for room in ("graph", "shaping", "states", "envs", "localdb", "conformance", "agents", "training", "integrations"):
         for path in sorted((ROOT / "proas" / room).rglob("*.py")):
             yield room, path
     for room in ("cli", "graph_builders", "cypher"):
