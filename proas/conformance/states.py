@@ -244,10 +244,12 @@ def _unknown(subject: Subject, ledger: Ledger) -> bool:
 
 
 def _few(subject: Subject) -> list[Trace]:
-    """A few long traces, of different tasks where there are several."""
+    """A few traces: of each task the first, which nothing had gone before, and the longest."""
     chosen: list[Trace] = []
     for task in subject.tasks:
-        chosen += sorted(subject.of_task(task), key=lambda trace: -len(trace.actions))[:2]
+        traces = subject.of_task(task)
+        longest = sorted(traces, key=lambda trace: -len(trace.actions))[:1]
+        chosen += dict.fromkeys((*traces[:1], *longest))
     return chosen[:8]
 
 
