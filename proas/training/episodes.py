@@ -46,6 +46,7 @@ class Episode:
         counts: Tokens of each action, its end included, ``(S,)``.
         logprobs: Log-probability of each action token when it was drawn, at the temperature of drawing, ``(A,)``.
         values: The critic's value before each action, ``(S,)``.
+        entropy: Mean entropy of the distributions that the action tokens were drawn from, in nats.
     """
 
     rollout: Rollout
@@ -54,6 +55,7 @@ class Episode:
     counts: Ints
     logprobs: Floats
     values: Floats
+    entropy: float = 0.0
 
     @property
     def action_places(self) -> Ints:

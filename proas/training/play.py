@@ -20,6 +20,7 @@ from proas.errors import TaskError
 from proas.keys import digest
 from proas.rollouts import Ended, Reject, Rollout, State, Step
 from proas.training.episodes import Episode, TextLimits, prompt_text
+from proas.training.objective import entropy_of
 from proas.training.policy.base import LanguagePolicy, Session
 
 __all__ = ["PlaySettings", "Played", "play_tasks"]
@@ -84,6 +85,7 @@ class _Conversation:
         self.counts: list[int] = []
         self.logprobs: list[float] = []
         self.values: list[float] = []
+        self.entropy = 0.0
         self.uniforms = np.random.default_rng(int(digest("play", how.seed, how.label, task, number), 16))
 
     def act(self, action: str, count: int) -> str:
@@ -134,6 +136,7 @@ class _Conversation:
             counts=np.array(self.counts, dtype=np.int32),
             logprobs=np.array(self.logprobs, dtype=np.float32),
             values=np.array(self.values, dtype=np.float32),
+            entropy=self.entropy / max(1, len(self.logprobs)),
         )
 
 
@@ -206,25 +209,28 @@ class _Words:
         """The number that decides the next word, in [0, 1)."""
         return float(self._talk.uniforms.random())
 
-    def add(self, token: int, logprob: float) -> None:
+    def add(self, token: int, logprob: float, entropy: float) -> None:
         """Say a word."""
         self.tokens.append(token)
         self._talk.logprobs.append(logprob)
+        self._talk.entropy += entropy
 
 
 def _draw(scores: Tensor, words: Sequence[_Words], temperature: float) -> None:
     """Draw the next word of each row from its scores ``(B, V)``."""
     logprobs = torch.log_softmax(scores / temperature if temperature > 0 else scores, dim=-1)
+    probabilities = logprobs.exp()
     if temperature > 0:
-        reached = logprobs.exp().cumsum(dim=-1)
+        reached = probabilities.cumsum(dim=-1)
         # A hair below one, so that rounding never points behind the last possible word.
         target = torch.tensor([word.uniform() for word in words]).unsqueeze(1) * reached[:, -1:] * (1 - 1e-6)
         chosen = (reached <= target).sum(dim=-1)
     else:
         chosen = logprobs.argmax(dim=-1)
     drawn = logprobs.gather(1, chosen.unsqueeze(1)).squeeze(1)
-    for word, token, logprob in zip(words, chosen.tolist(), drawn.tolist(), strict=True):
-        word.add(token, logprob)
+    entropies = entropy_of(logprobs)
+    for word, token, logprob, entropy in zip(words, chosen.tolist(), drawn.tolist(), entropies.tolist(), strict=True):
+        word.add(token, logprob, entropy)
 
 
 def _converse(policy: LanguagePolicy, live: list[_Conversation], how: PlaySettings, done: Played) -> None:

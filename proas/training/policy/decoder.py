@@ -132,11 +132,11 @@ class _Block(nn.Module):
     def project(self, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries ``(N, H, E)``, keys and values ``(N, K, E)`` of N tokens ``(N, D)``, rotated by ``(N, 1, E / 2)``."""
         mixed = self.query_key_value(self.before_attention(x)).view(x.shape[0], -1, self.size)
-        turned, values = mixed.split([self.heads + self.key_heads, self.key_heads], dim=1)
+        turned, values = torch.split(mixed, [self.heads + self.key_heads, self.key_heads], dim=1)
         half = self.size // 2
         first, second = turned[..., :half], turned[..., half:]
         turned = torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
-        queries, keys = turned.split([self.heads, self.key_heads], dim=1)
+        queries, keys = torch.split(turned, [self.heads, self.key_heads], dim=1)
         return queries, keys, values
 
     def finish(self, x: Tensor, attended: Tensor) -> Tensor:

@@ -79,7 +79,9 @@ class WordTokenizer:
         characters = sorted({*_ALPHABET, *(c for piece in counts for c in piece.removeprefix("##"))})
         alphabet = [form for c in characters for form in (c, f"##{c}")]
         room = size - len(_SPECIALS) - len(alphabet) - phrases
-        words = [p for p, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n > 1 and p not in alphabet]
+        words = [
+            p for p, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n > 1 and p not in alphabet
+        ]
         found = _phrases(lines, counts, phrases)
         return cls([*_SPECIALS, *alphabet, *words[: max(0, room)], *found])
 

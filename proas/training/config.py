@@ -1,0 +1,406 @@
+"""All settings of a training run as one typed record, and the named presets. Needs no torch.
+
+A setting is named by its path, for example ``update.learning_rate``; ``--set`` on the command line takes such names.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from proas.errors import UsageError
+from proas.shaping.config import ShapingConfig
+
+__all__ = [
+    "ALGORITHMS",
+    "PRESETS",
+    "AlgorithmName",
+    "EstimatorSettings",
+    "EvaluationSettings",
+    "PolicySettings",
+    "TextSettings",
+    "TrainConfig",
+    "UpdateSettings",
+    "WarmStartSettings",
+    "preset",
+]
+
+AlgorithmName = Literal["grpo", "dapo", "gigpo", "migpo", "hgpo", "graphgpo", "tigpo", "ppo", "sft"]
+"""What makes the base advantage; ``sft`` imitates demonstrations and has none."""
+
+ALGORITHMS: tuple[str, ...] = get_args(AlgorithmName)
+
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[float, Field(gt=0.0)]
+Natural = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class PolicySettings(_Settings):
+    """The language model.
+
+    Attributes:
+        model: Folder of a local Hugging Face causal language model; empty for the small one of our own.
+        vocabulary: Most tokens of our own tokenizer.
+        phrases: Of these, at most so many runs of words.
+        width: Width of our own decoder.
+        layers: Its blocks.
+        heads: Its query heads.
+        key_heads: Its key heads.
+        hidden: Width of its feed-forward part.
+    """
+
+    model: str = ""
+    vocabulary: Annotated[int, Field(ge=300)] = 1024
+    phrases: Natural = 96
+    width: Count = 128
+    layers: Count = 2
+    heads: Count = 4
+    key_heads: Count = 1
+    hidden: Count = 256
+
+
+class TextSettings(_Settings):
+    """How much text an episode may hold, in tokens; see ``proas.training.episodes.TextLimits``.
+
+    Attributes:
+        prompt: Of the first observation.
+        observation: Of each later observation.
+        action: Of each action.
+        episode: Of the whole.
+    """
+
+    prompt: Count = 256
+    observation: Count = 96
+    action: Count = 12
+    episode: Count = 4096
+
+
+class WarmStartSettings(_Settings):
+    """Imitation of noisy demonstrations, until the policy solves some tasks but far from all.
+
+    Attributes:
+        demonstrations: Demonstrations played, one a task, tasks taken again where there are fewer.
+        skill: Probability that a demonstration's step is the expert's; the other steps are those of the environment's
+            noisy policy.
+        successes_only: Leave failed demonstrations out.
+        low: Validation success, at the first of the evaluation's temperatures, from which on it is enough.
+        high: Success beyond which the last weights below it are taken instead.
+        epochs: Most passes over the demonstrations.
+        checks: Evaluations a pass.
+        batch: Demonstrations a step of the optimiser.
+        learning_rate: Of Adam.
+        text_weight: Weight of predicting the environment's words as well, beside the actions.
+    """
+
+    demonstrations: Count = 1024
+    skill: Fraction = 0.7
+    successes_only: bool = True
+    low: Fraction = 0.20
+    high: Fraction = 0.45
+    epochs: Count = 12
+    checks: Count = 1
+    batch: Count = 16
+    learning_rate: Positive = 1e-3
+    text_weight: Annotated[float, Field(ge=0.0)] = 0.0
+
+    @model_validator(mode="after")
+    def _window(self) -> WarmStartSettings:
+        if self.low >= self.high:
+            raise UsageError(f"warm_start.low={self.low:g} is not below warm_start.high={self.high:g}")
+        return self
+
+
+class UpdateSettings(_Settings):
+    """The policy's update.
+
+    Attributes:
+        learning_rate: Of Adam.
+        clip_low: The ratio is clipped below 1 minus this.
+        clip_high: The ratio is clipped above 1 plus this; ``None``: as ``clip_low``, and 0.28 for DAPO (clip-higher).
+        kl: Weight of the divergence from the policy after the warm start (the estimator k3).
+        entropy: Weight of the entropy bonus.
+        gradient_clip: Largest norm of the gradient.
+        epochs: Passes over an iteration's rollouts.
+        minibatches: Steps of the optimiser a pass.
+        micro_batch_tokens: Tokens that one backward pass holds at most: it bounds memory, not the result.
+        unit: What the loss is a mean over; ``auto`` is the algorithm's own.
+        value: Weight of the critic's loss (PPO).
+    """
+
+    learning_rate: Positive = 3e-4
+    clip_low: Positive = 0.2
+    clip_high: Positive | None = None
+    kl: Annotated[float, Field(ge=0.0)] = 0.0
+    entropy: Annotated[float, Field(ge=0.0)] = 0.0
+    gradient_clip: Positive = 1.0
+    epochs: Count = 1
+    minibatches: Count = 2
+    micro_batch_tokens: Count = 8192
+    unit: Literal["auto", "sequence", "token", "step"] = "auto"
+    value: Annotated[float, Field(ge=0.0)] = 0.5
+
+
+class EstimatorSettings(_Settings):
+    """What the estimators beyond GRPO, DAPO and GiGPO take (those take ``shaping.*``).
+
+    Attributes:
+        gamma: Discount of PPO's returns and of HGPO's step returns.
+        gae_lambda: PPO's lambda.
+        step_weight: Weight of the step-level advantage of MiGPO, GraphGPO and TIGPO.
+        milestone_gamma: MiGPO's decay towards the next milestone.
+        context: HGPO's longest history, in states before the present one.
+        context_power: HGPO weights a group of history length k by ``(k + 1)`` to this power.
+        distance_gamma: GraphGPO's and TIGPO's decay with the distance to the goal.
+    """
+
+    gamma: Fraction = 0.95
+    gae_lambda: Fraction = 0.95
+    step_weight: Annotated[float, Field(ge=0.0)] = 1.0
+    milestone_gamma: Fraction = 0.95
+    context: Natural = 2
+    context_power: Annotated[float, Field(ge=0.0)] = 1.0
+    distance_gamma: Fraction = 0.95
+
+
+class EvaluationSettings(_Settings):
+    """Evaluation on fixed tasks.
+
+    Attributes:
+        every: Iterations between evaluations; 0 for none but the last.
+        tasks: Tasks evaluated on.
+        repeats: Episodes of each.
+        temperatures: Of drawing; 0 is greedy. The first one decides on the warm start.
+        seed: Of the draws, apart from the run's, so that all runs are measured alike.
+    """
+
+    every: Natural = 5
+    tasks: Count = 64
+    repeats: Count = 1
+    temperatures: Annotated[tuple[Annotated[float, Field(ge=0.0)], ...], Field(min_length=1)] = (0.4, 1.0)
+    seed: Natural = 7
+
+
+class TrainConfig(_Settings):
+    """Settings of a run.
+
+    Attributes:
+        preset: The preset that the settings started from; kept for the record.
+        env: Name of the environment.
+        data: Its data; empty for the environment's default.
+        options: Its options.
+        train_split: Folder of the training tasks where the data has splits.
+        valid_split: Folder of the validation tasks where the data has splits; where it has none, as many training
+            tasks as are evaluated are held out.
+        algorithm: What makes the base advantage.
+        shaping: Settings of the shaping. Without ``--proas`` neither MUI nor APR is in force.
+        seed: Source of all randomness.
+        iterations: Iterations to run.
+        tasks: Tasks an iteration.
+        group_size: Rollouts of each task (G).
+        step_limit: Steps of a rollout.
+        temperature: Of drawing while training.
+        recur: Train on so many tasks only, again and again; 0 for all.
+        graph_base: Name of the reference graph that the run's layer lies over; empty for a graph that starts empty.
+        workers: Processes that play and compute gradients.
+        checkpoint_every: Iterations between checkpoints.
+        keep_checkpoints: Checkpoints kept; the first and the last always are.
+        policy: The language model.
+        text: Limits of text.
+        warm_start: Imitation before the first iteration.
+        update: The update.
+        estimator: Settings of the estimators.
+        evaluation: Evaluation.
+    """
+
+    preset: str = "full"
+    env: str = "alfworld"
+    data: str = ""
+    options: dict[str, str] = Field(default_factory=dict)
+    train_split: str = "train"
+    valid_split: str = "valid_seen"
+    algorithm: AlgorithmName = "grpo"
+    shaping: ShapingConfig = ShapingConfig(mui=False, apr="none", rows="step", penalty_only_groups="drop")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    iterations: Natural = 150
+    tasks: Count = 16
+    group_size: Annotated[int, Field(ge=2)] = 8
+    step_limit: Count = 50
+    temperature: Positive = 1.0
+    recur: Natural = 0
+    graph_base: str = ""
+    workers: Count = 1
+    checkpoint_every: Count = 10
+    keep_checkpoints: Annotated[int, Field(ge=2)] = 3
+    policy: PolicySettings = PolicySettings()
+    text: TextSettings = TextSettings()
+    warm_start: WarmStartSettings = WarmStartSettings()
+    update: UpdateSettings = UpdateSettings()
+    estimator: EstimatorSettings = EstimatorSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+
+    @property
+    def base_shaping(self) -> ShapingConfig:
+        """The shaping settings under the estimator that ``proas.shaping`` is to use."""
+        built_in = self.algorithm in ("grpo", "dapo", "gigpo")
+        return self.shaping.updated({"algorithm": self.algorithm if built_in else "given"})
+
+    @property
+    def uses_graph(self) -> bool:
+        """Whether the run needs a reference graph."""
+        return self.algorithm != "sft" and self.shaping.needs_labels
+
+    @property
+    def clip_high(self) -> float:
+        """How far above 1 the ratio may go."""
+        if self.update.clip_high is not None:
+            return self.update.clip_high
+        return 0.28 if self.algorithm == "dapo" else self.update.clip_low
+
+    @property
+    def unit(self) -> Literal["sequence", "token", "step"]:
+        """What the loss is a mean over."""
+        if self.update.unit != "auto":
+            return self.update.unit
+        if self.algorithm == "dapo":
+            return "token"
+        return "step" if self.algorithm != "grpo" or self.shaping.rows == "step" else "sequence"
+
+    @property
+    def arm(self) -> str:
+        """A short name of what is compared: the algorithm and its shaping."""
+        shaping = self.shaping
+        if self.algorithm == "sft" or not shaping.needs_verdicts:
+            return self.algorithm
+        who = "proas" if shaping.verdicts == "graph" else shaping.verdicts
+        usual = {"rows", "penalty_only_groups", "verdicts"}
+        changed = [f"{k}={v}" for k, v in shaping.changes.items() if k not in usual]
+        name = f"{self.algorithm}+{who}" + (f"-{shaping.preset}" if who == "proas" else "")
+        return " ".join([name, *changed]) if who == "proas" else name
+
+    def updated(self, settings: Mapping[str, object]) -> TrainConfig:
+        """The same settings with some replaced.
+
+        Args:
+            settings: Values by path; text is read as the setting's type.
+
+        Raises:
+            UsageError: An unknown setting, or a value that it does not take.
+        """
+        document = self.model_dump(mode="json")
+        shaping: dict[str, object] = {}
+        for name, value in settings.items():
+            path = name.split(".")
+            if path[0] == "shaping" and len(path) == 2:
+                shaping[path[1]] = value
+                continue
+            _put(document, path, name, _plain(value))
+        try:
+            changed = TrainConfig.model_validate({**document, "shaping": self.shaping.updated(shaping)})
+        except ValidationError as error:
+            raise _usage_error(error) from None
+        return changed
+
+    def with_shaping(self, shaping: ShapingConfig) -> TrainConfig:
+        """The same settings under another shaping; what concerns all arms alike (rows, penalties) stays."""
+        kept = {name: getattr(self.shaping, name) for name in ("rows", "penalty_only_groups", "invalid_penalty")}
+        return self.model_copy(update={"shaping": shaping.updated(kept)})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain JSON values."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> TrainConfig:
+        """The inverse of :meth:`to_dict`. Raises ``UsageError`` for settings that are not known."""
+        try:
+            return cls.model_validate(dict(document))
+        except ValidationError as error:
+            raise _usage_error(error) from None
+
+
+def _put(document: dict[str, Any], path: list[str], name: str, value: object) -> None:
+    """Replace one value of a document of settings, in place."""
+    place: Any = document
+    for key in path[:-1]:
+        place = place.get(key) if isinstance(place, dict) else None
+    if not isinstance(place, dict) or (path[-1] not in place and path[0] != "options"):
+        near = difflib.get_close_matches(name, list(_names(document)), n=1)
+        guess = f"did you mean {near[0]}?" if near else "docs/training.md lists them"
+        raise UsageError(f"there is no setting {name!r}", hint=guess)
+    if isinstance(place.get(path[-1]), dict):
+        raise UsageError(
+            f"{name} is a group of settings", hint=f"name one of them, such as {name}.{next(iter(place[path[-1]]), '')}"
+        )
+    place[path[-1]] = value
+
+
+def _names(document: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _names(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}"
+
+
+def _plain(value: object) -> object:
+    """A list or an absent value that was written as text."""
+    if value in ("none", "null"):
+        return None
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _usage_error(error: ValidationError) -> UsageError:
+    first = error.errors(include_url=False, include_context=False)[0]
+    name = ".".join(str(part) for part in first["loc"]) or "settings"
+    if first["type"] == "extra_forbidden":
+        return UsageError(f"there is no setting {name!r}", hint="docs/training.md lists them")
+    return UsageError(f"setting {name}={first['input']!r}: {first['msg']}", hint="docs/training.md lists the settings")
+
+
+_TINY = TrainConfig(preset="tiny-alfworld", iterations=40, workers=2)
+
+PRESETS: Mapping[str, TrainConfig] = MappingProxyType(
+    {
+        "full": TrainConfig(),
+        "tiny-alfworld": _TINY,
+        "smoke": TrainConfig(
+            preset="smoke",
+            iterations=2,
+            tasks=2,
+            group_size=4,
+            step_limit=12,
+            checkpoint_every=1,
+            policy=PolicySettings(width=32, heads=2, hidden=64, vocabulary=700),
+            warm_start=WarmStartSettings(demonstrations=24, epochs=2, batch=8, low=0.0, high=1.0),
+            evaluation=EvaluationSettings(every=1, tasks=4),
+        ),
+    }
+)
+"""``full`` is the size of the papers (150 iterations of 16 x 8), ``tiny-alfworld`` what two processor cores do in
+minutes, ``smoke`` a check of the mechanics in seconds."""
+
+
+def preset(name: str) -> TrainConfig:
+    """A named set of settings.
+
+    Raises:
+        UsageError: No preset of that name.
+    """
+    if name not in PRESETS:
+        raise UsageError(f"no training preset is called {name!r}", hint=f"choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]

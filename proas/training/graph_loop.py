@@ -1,0 +1,92 @@
+"""The graph in the loop: labels in one call an iteration, evolution in another, versions equal to iterations."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from proas.graph import ReferenceGraph
+from proas.graph.reports import EvolveReport, LabelReport
+from proas.rollouts import RolloutBatch
+from proas.shaping import Growth, ShapingConfig
+from proas.states import ladder_for
+
+__all__ = ["GraphLoop", "Labelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One iteration's labels.
+
+    Attributes:
+        batch: The labelled rollouts.
+        growth: How the graph grew.
+        metrics: ``proas/graph/...``.
+        label_seconds: Time of labelling.
+        evolve_seconds: Time of evolution.
+    """
+
+    batch: RolloutBatch
+    growth: Growth | None
+    metrics: dict[str, float]
+    label_seconds: float
+    evolve_seconds: float
+
+
+class GraphLoop:
+    """A run's own graph. Iteration k reads version k - 1 and makes version k.
+
+    Under ``order=evolve_then_label`` its own successes count: it reads version k.
+
+    Args:
+        graph: The run's graph or layer.
+        shaping: Says the order, the purification, and whether the graph evolves at all.
+        run: Name of the run, kept with each version.
+    """
+
+    def __init__(self, graph: ReferenceGraph, shaping: ShapingConfig, run: str) -> None:
+        self.graph = graph
+        self._shaping = shaping
+        self._run = run
+
+    def iterate(self, batch: RolloutBatch, iteration: int) -> Labelled:
+        """Label the rollouts of an iteration and let the graph learn from them.
+
+        Raises:
+            GraphError: The database could not be asked.
+        """
+        clock = time.perf_counter()
+        if self._shaping.order == "evolve_then_label":
+            report = self._evolve(batch, iteration)
+            evolved = time.perf_counter()
+            labelled = self.graph.label(batch)
+            labelling, evolving = time.perf_counter() - evolved, evolved - clock
+        else:
+            labelled = self.graph.label(batch)
+            done = time.perf_counter()
+            report = self._evolve(batch, iteration)
+            labelling, evolving = done - clock, time.perf_counter() - done
+        metrics = LabelReport.of(labelled).metrics()
+        growth = None
+        if report is not None:
+            growth = Growth(report.added_states, report.added_transitions, report.version)
+            metrics["proas/graph/new_tasks"] = float(report.new_tasks)
+            metrics["proas/graph/added_states"] = float(report.added_states)
+            metrics["proas/graph/added_transitions"] = float(report.added_transitions)
+        return Labelled(labelled, growth, metrics, labelling, evolving)
+
+    def go_back_to(self, iteration: int) -> None:
+        """Forget what came after an iteration, for a run that resumes from its checkpoint."""
+        if self._shaping.evolve and self.graph.info().version > iteration:
+            self.graph.rewind(iteration)
+
+    def _evolve(self, batch: RolloutBatch, iteration: int) -> EvolveReport | None:
+        if not self._shaping.evolve:
+            return None
+        return self.graph.evolve(
+            batch,
+            purification=self._shaping.purification,
+            ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+            run=self._run,
+            version=iteration,
+        )

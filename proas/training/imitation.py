@@ -1,0 +1,140 @@
+"""Warm start: imitation of noisy demonstrations, up to a policy that solves some tasks but far from all."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from proas.envs.base import Environment, Policy, World
+from proas.envs.collect import play
+from proas.errors import DataError, EnvironmentFailure, TaskError, UsageError
+from proas.keys import digest
+from proas.rollouts import Rollout
+from proas.training.config import TrainConfig, WarmStartSettings
+from proas.training.crew import Crew
+from proas.training.evaluation import Evaluation, Evaluator
+from proas.training.optimiser import FlatAdam
+from proas.training.shard import UpdateOrder
+
+__all__ = ["Demonstrator", "ImitationStep", "collect_demonstrations", "imitate"]
+
+
+class Demonstrator:
+    """Acts by the environment's expert with some probability, else by its noisy policy.
+
+    Args:
+        world: Whose policies act.
+        rng: Source of randomness.
+        skill: Probability of the expert.
+
+    Raises:
+        UsageError: The world has no expert.
+    """
+
+    def __init__(self, world: World, rng: random.Random, skill: float) -> None:
+        if "expert" not in world.policies:
+            raise UsageError(f"{world.name} has no expert to imitate", hint="start from another run: --init RUN")
+        self._rng = rng
+        self._skill = skill
+        self._expert: Policy = world.policy("expert", rng)
+        self._noisy: Policy = world.policy("noisy" if "noisy" in world.policies else "random", rng)
+
+    def act(self, env: Environment) -> str:
+        """The next action."""
+        if self._rng.random() < self._skill:
+            try:
+                return self._expert.act(env)
+            except EnvironmentFailure:
+                pass  # errors led into a dead end; it stumbles on
+        return self._noisy.act(env)
+
+
+def collect_demonstrations(
+    world: World, tasks: Sequence[str], settings: WarmStartSettings, *, seed: int, step_limit: int
+) -> Iterator[Rollout]:
+    """Demonstrations of the tasks, over and over, until there are enough of them.
+
+    Yields:
+        Rollouts without states; failed ones are left out where the settings say so.
+
+    Raises:
+        DataError: No task can be demonstrated.
+    """
+    env = world.environment(step_limit=step_limit)
+    order = sorted(tasks, key=lambda key: digest("demonstrations", seed, key))
+    found, number, tried = 0, 0, 0
+    while found < settings.demonstrations:
+        for task in order:
+            tried += 1
+            rng = random.Random(digest("demonstration", seed, task, number))  # noqa: S311 - no secret
+            try:
+                rollout = play(env, Demonstrator(world, rng, settings.skill), task, number)
+            except TaskError:
+                continue
+            if rollout.success or not settings.successes_only:
+                found += 1
+                yield rollout
+                if found == settings.demonstrations:
+                    return
+        number += 1
+        if tried > 20 * settings.demonstrations + len(order) and found * 100 < tried:
+            raise DataError(
+                f"{found} of {tried} demonstrations succeeded", hint="raise warm_start.skill, or give other tasks"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ImitationStep:
+    """Where imitation stands.
+
+    Attributes:
+        epoch: Passes over the demonstrations done.
+        loss: Mean negative log-likelihood of a token in the pass.
+        evaluation: What the policy does now.
+    """
+
+    epoch: float
+    loss: float
+    evaluation: Evaluation
+
+
+def imitate(
+    crew: Crew, demonstrations: Sequence[Rollout], config: TrainConfig, evaluator: Evaluator
+) -> Iterator[ImitationStep]:
+    """Fit the policy to demonstrations until its success is in the window; the weights change in place.
+
+    A pass that leaps over the window is taken back where the weights before it were closer to it.
+
+    Yields:
+        Where it stands, after each check.
+    """
+    settings = config.warm_start
+    crew.take(demonstrations)
+    adam = FlatAdam(crew.weights, settings.learning_rate)
+    names = [rollout.id for rollout in demonstrations]
+    batches = -(-len(names) // settings.batch)
+    check_at = {round((i + 1) * batches / settings.checks) for i in range(settings.checks)}
+    order = UpdateOrder(imitate=True, text_weight=settings.text_weight)
+    middle = (settings.low + settings.high) / 2
+    before: tuple[float, torch.Tensor] | None = None
+    for epoch in range(settings.epochs):
+        shuffled = sorted(names, key=lambda name: digest("imitation", config.seed, epoch, name))
+        loss, weight = 0.0, 0.0
+        for number in range(batches):
+            gradient, stats = crew.gradient(shuffled[number::batches], order)
+            adam.step(gradient / max(stats.weight, 1.0), config.update.gradient_clip)
+            loss, weight = loss + stats.loss, weight + stats.weight
+            if number + 1 not in check_at:
+                continue
+            measured = evaluator.measure(config.evaluation.temperatures[0])
+            success = measured.success
+            if success > settings.high and before is not None and abs(before[0] - middle) < abs(success - middle):
+                crew.weights.copy_(before[1])
+                return
+            yield ImitationStep(epoch + (number + 1) / batches, loss / max(weight, 1.0), measured)
+            if success >= settings.low:
+                return
+            before = (success, crew.weights.clone())

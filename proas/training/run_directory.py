@@ -1,0 +1,182 @@
+"""Where a run is kept: settings, metrics, checkpoints, result.
+
+::
+
+    RUN/
+      config.json          everything that decides the result: settings, versions of software, the graph's name
+      metrics.jsonl        one flat JSON object for each iteration, in order
+      tensorboard/         the same for TensorBoard, where it is installed
+      checkpoints/         iteration-000000.pt (after the warm start), ..., the last ones
+      final.json           the result, written at the end
+
+Needs no torch, so that runs can be compared where it is not installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from proas.errors import DataError, UsageError
+from proas.training.config import TrainConfig
+
+__all__ = ["RunDirectory", "software"]
+
+FORM = 1
+"""Version of the layout."""
+
+_PACKAGES = ("proas", "torch", "numpy", "transformers", "neo4j")
+
+
+class RunDirectory:
+    """A run's folder.
+
+    Args:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"RunDirectory({str(self.path)!r})"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a run."""
+        return (self.path / "config.json").is_file()
+
+    def begin(self, config: TrainConfig, *, graph: str, init: str) -> None:
+        """Make the folder and write what decides the result.
+
+        Raises:
+            UsageError: There is a run already, or the folder cannot be made.
+        """
+        if self.exists:
+            raise UsageError(f"{self.path} holds a run already", hint="add --resume to go on with it, or name another")
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{self.path} cannot be made: {error.strerror}", hint="name another folder") from error
+        document = {
+            "form": FORM,
+            "arm": config.arm,
+            "settings": config.to_dict(),
+            "graph": graph,
+            "init": init,
+            "software": software(),
+            "machine": {"cpus": os.cpu_count(), "platform": platform.platform(), "python": platform.python_version()},
+            "command": sys.argv[1:],
+        }
+        write_json(self.path / "config.json", document)
+
+    def document(self) -> dict[str, Any]:
+        """What ``config.json`` holds.
+
+        Raises:
+            UsageError: There is no run.
+            DataError: It cannot be read.
+        """
+        if not self.exists:
+            raise UsageError(f"{self.path} holds no run: there is no config.json", hint="give the --out of proas train")
+        return _read_json(self.path / "config.json")
+
+    def config(self) -> TrainConfig:
+        """The run's settings. Raises as :meth:`document` does."""
+        settings = self.document().get("settings")
+        if not isinstance(settings, dict):
+            raise DataError(f"{self.path / 'config.json'} holds no settings", hint="it is not one of ours")
+        return TrainConfig.from_dict(settings)
+
+    def append(self, metrics: Mapping[str, float]) -> None:
+        """Write an iteration's metrics and have them on disk."""
+        line = json.dumps(metrics, allow_nan=False, sort_keys=True)
+        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def metrics(self) -> Iterator[dict[str, float]]:
+        """The metrics of each iteration, in order; a last line that was cut off is left out."""
+        file = self.path / "metrics.jsonl"
+        if not file.is_file():
+            return
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                with suppress(ValueError):
+                    found = json.loads(line)
+                    if isinstance(found, dict):
+                        yield found
+
+    def forget_after(self, iteration: int) -> None:
+        """Leave out metrics of later iterations, which a run that resumes does again."""
+        kept = [row for row in self.metrics() if row.get("iteration", 0) <= iteration]
+        text = "".join(json.dumps(row, allow_nan=False, sort_keys=True) + "\n" for row in kept)
+        _write(self.path / "metrics.jsonl", text)
+        with suppress(FileNotFoundError):
+            (self.path / "final.json").unlink()
+
+    def finish(self, document: Mapping[str, Any]) -> None:
+        """Write the result."""
+        write_json(self.path / "final.json", {"form": FORM, **document})
+
+    def final(self) -> dict[str, Any] | None:
+        """The result; ``None`` while there is none."""
+        file = self.path / "final.json"
+        return _read_json(file) if file.is_file() else None
+
+
+def software() -> dict[str, str]:
+    """Versions that decide the result, and the commit of the source where it is a checkout."""
+    found: dict[str, str] = {}
+    for package in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    root = Path(__file__).resolve().parents[2]
+    if (root / ".git").exists():
+        with suppress(OSError, subprocess.SubprocessError):
+            done = subprocess.run(  # noqa: S603 - fixed words
+                ["git", "-C", str(root), "rev-parse", "HEAD"],  # noqa: S607 - whichever git the user has
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=True,
+            )
+            found["commit"] = done.stdout.strip()
+    return found
+
+
+def write_json(file: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON document, whole or not at all."""
+    _write(file, json.dumps(document, indent=2, allow_nan=False, sort_keys=True) + "\n")
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as made:
+        made.write(text)
+    Path(made.name).replace(file)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file} cannot be read: {error}", hint="the run's folder is damaged") from error
+    if not isinstance(document, dict):
+        raise DataError(f"{file} holds no JSON object", hint="the run's folder is damaged")
+    return document

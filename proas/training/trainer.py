@@ -1,0 +1,404 @@
+"""The trainer: warm start, then iterations of play, labels, shaping and update, with evaluation and checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import psutil
+import torch
+from torch import Tensor
+
+from proas.envs import EnvSpec, World, open_world
+from proas.errors import UsageError
+from proas.graph import Connection, ReferenceGraph
+from proas.keys import digest
+from proas.rollouts import Reject, Rollout, RolloutBatch
+from proas.shaping import shape
+from proas.states import ladder_for
+from proas.training.checkpoint import Checkpoint, latest_checkpoint, prune_checkpoints
+from proas.training.config import TrainConfig
+from proas.training.crew import Crew
+from proas.training.episodes import TextLimits
+from proas.training.estimators import StateGraphs, estimate_base
+from proas.training.evaluation import Evaluation, Evaluator
+from proas.training.graph_loop import GraphLoop
+from proas.training.imitation import collect_demonstrations, imitate
+from proas.training.optimiser import FlatAdam
+from proas.training.play import PlaySettings
+from proas.training.run_directory import RunDirectory
+from proas.training.shard import Floats, PlayReport, ShardSpec
+from proas.training.start import fresh_policy, starting_weights
+from proas.training.tasks import Splits, TaskStream, fixed_tasks
+from proas.training.update import signals_of, update
+
+__all__ = ["Trainer", "Watcher"]
+
+Metrics = dict[str, float]
+
+
+class Watcher(Protocol):
+    """Who is told how a run goes."""
+
+    def phase(self, what: str) -> None:
+        """Something begins: ``demonstrations``, ``warm start``, ``iteration 7``, ``evaluation``."""
+        ...
+
+    def metrics(self, row: Metrics) -> None:
+        """An iteration is done."""
+        ...
+
+    def note(self, message: str) -> None:
+        """Something that the user should know."""
+        ...
+
+
+@dataclass(slots=True)
+class _State:
+    """What changes from iteration to iteration."""
+
+    iteration: int
+    stream: TaskStream
+    adam: FlatAdam
+    memory: StateGraphs
+    episodes: int = 0
+
+
+class Trainer:
+    """One run.
+
+    Args:
+        config: Settings.
+        directory: Where it is kept.
+        watcher: Who is told.
+        connection: The database of the reference graph; needed where ``config.uses_graph``.
+        graph: Name of the run's own graph.
+        init: Run to take policy and weights from, in place of a warm start.
+        writer: Receives each iteration's metrics too, for example TensorBoard's.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        directory: RunDirectory,
+        watcher: Watcher,
+        *,
+        connection: Connection | None = None,
+        graph: str = "",
+        init: Path | None = None,
+        writer: Callable[[Metrics], None] | None = None,
+    ) -> None:
+        if config.uses_graph and (connection is None or not graph):
+            raise UsageError(f"{config.arm} needs a database and a graph's name", hint="give a connection and a name")
+        self.config = config
+        self._directory = directory
+        self._watcher = watcher
+        self._init = init
+        self._writer = writer
+        self._limits = TextLimits(**config.text.model_dump())
+        self._splits = Splits.of(config.data, config.train_split, config.valid_split)
+        self._graph: GraphLoop | None = None
+        if config.uses_graph and connection is not None:
+            made = ReferenceGraph.create(connection, graph, base=config.graph_base or None)
+            self._graph = GraphLoop(made, config.base_shaping, graph)
+
+    def run(self, *, resume: bool = False) -> dict[str, Any]:
+        """Train to the end.
+
+        Args:
+            resume: Go on from the last checkpoint.
+
+        Returns:
+            The result, as ``final.json`` holds it.
+        """
+        began = time.perf_counter()
+        with closing(open_world(EnvSpec(self.config.env, self._splits.train, self.config.options))) as world:
+            valid = self._validation_tasks(world)
+            train = self._training_tasks(world, valid)
+            start = self._resumed() if resume else None
+            policy = start.policy if start is not None else self._starting_policy(world, train)
+            spec = ShardSpec(
+                env=self.config.env,
+                train=self._splits.train,
+                valid=self._splits.valid,
+                options=self.config.options,
+                policy=policy,
+                limits=self._limits,
+                micro_batch_tokens=self.config.update.micro_batch_tokens,
+            )
+            weights = (
+                start.weights.clone() if start is not None else starting_weights(policy, self.config.seed, self._init)
+            )
+            with Crew(spec, weights, self.config.workers) as crew:
+                evaluator = Evaluator(crew, valid, self._evaluation_settings())
+                if start is None:
+                    self._warm_start(crew, evaluator)
+                state = self._state(world, train, crew, start)
+                last = self._iterations(crew, evaluator, state, policy, fresh=start is None)
+        return self._finish(last, state, time.perf_counter() - began, len(train), len(valid))
+
+    # Beginning
+
+    def _validation_tasks(self, world: World) -> list[str]:
+        if self._splits.held_out:
+            return fixed_tasks(world, min(self.config.evaluation.tasks, max(1, len(world.tasks) // 2)))
+        with closing(open_world(EnvSpec(self.config.env, self._splits.valid, self.config.options))) as measured:
+            return fixed_tasks(measured, self.config.evaluation.tasks)
+
+    def _training_tasks(self, world: World, valid: list[str]) -> list[str]:
+        held = set(valid) if self._splits.held_out else set()
+        tasks = [task for task in world.tasks if task not in held]
+        if self.config.recur:
+            tasks = sorted(tasks, key=lambda key: digest("recur", self.config.seed, key))[: self.config.recur]
+        return tasks
+
+    def _resumed(self) -> Checkpoint:
+        found = Checkpoint.read(latest_checkpoint(self._directory.checkpoints))
+        self._directory.forget_after(found.iteration)
+        if self._graph is not None:
+            self._graph.go_back_to(found.iteration)
+        return found
+
+    def _starting_policy(self, world: World, train: list[str]) -> dict[str, Any]:
+        """Description of the policy: of the run to start from, else one made for the demonstrations' words."""
+        critic = self.config.algorithm == "ppo"
+        self._demonstrations: list[Rollout] = []
+        if self._init is not None:
+            stored = Checkpoint.read(latest_checkpoint(RunDirectory(self._init).checkpoints)).policy
+            return {**stored, "critic": critic}
+        self._watcher.phase("demonstrations")
+        settings = self.config.warm_start
+        self._demonstrations = list(
+            collect_demonstrations(world, train, settings, seed=self.config.seed, step_limit=self.config.step_limit)
+        )
+        return fresh_policy(self._demonstrations, self.config.policy, critic=critic)
+
+    def _warm_start(self, crew: Crew, evaluator: Evaluator) -> None:
+        if self._init is not None:
+            crew.reference.copy_(crew.weights)
+            return
+        self._watcher.phase("warm start")
+        reached = False
+        for step in imitate(crew, self._demonstrations, self.config, evaluator):
+            success = step.evaluation.success
+            reached = success >= self.config.warm_start.low
+            self._watcher.note(f"warm start, pass {step.epoch:.1f}: loss {step.loss:.3f}, success {success:.0%}")
+        if not reached:
+            self._watcher.note("the warm start ended below its window (warm_start.low): raise warm_start.epochs")
+        crew.reference.copy_(crew.weights)
+        self._demonstrations = []
+
+    def _state(self, world: World, train: list[str], crew: Crew, start: Checkpoint | None) -> _State:
+        adam = FlatAdam(crew.weights, self.config.update.learning_rate)
+        if start is None:
+            return _State(0, TaskStream(world, train, self.config.seed), adam, StateGraphs())
+        crew.reference.copy_(start.reference)
+        adam.restore(start.optimiser)
+        stream = TaskStream(world, train, self.config.seed, start.position)
+        return _State(start.iteration, stream, adam, StateGraphs.from_json(start.memory), start.episodes)
+
+    # Iterations
+
+    def _iterations(
+        self, crew: Crew, evaluator: Evaluator, state: _State, policy: dict[str, Any], *, fresh: bool
+    ) -> Metrics:
+        config = self.config
+        row: Metrics = {}
+        total = 0 if config.algorithm == "sft" else config.iterations
+        if fresh:
+            row = {"iteration": 0.0, **self._evaluate(evaluator)}
+            self._record(row)
+            self._checkpoint(crew, state, policy)
+        while state.iteration < total:
+            state.iteration += 1
+            self._watcher.phase(f"iteration {state.iteration}")
+            row = self._iterate(crew, state)
+            every, done = config.evaluation.every, state.iteration == total
+            if done or (every and state.iteration % every == 0):
+                row |= self._evaluate(evaluator)
+            self._record(row)
+            if done or state.iteration % config.checkpoint_every == 0:
+                self._checkpoint(crew, state, policy)
+        return row or (list(self._directory.metrics()) or [{}])[-1]
+
+    def _iterate(self, crew: Crew, state: _State) -> Metrics:
+        config, k = self.config, state.iteration
+        clock = _Clock()
+        tasks = state.stream.take(config.tasks)
+        played = crew.play("train", tasks, self._play_settings(k), keep=True)
+        state.episodes += len(played.rollouts)
+        clock.lap("play")
+        batch = RolloutBatch(tuple(played.rollouts))
+        metrics: Metrics = {}
+        growth = None
+        if self._graph is not None:
+            labelled = self._graph.iterate(batch, k)
+            batch, growth = labelled.batch, labelled.growth
+            metrics |= labelled.metrics
+            metrics |= {"seconds/label": labelled.label_seconds, "seconds/evolve": labelled.evolve_seconds}
+        clock.lap("graph")
+        base = estimate_base(
+            batch,
+            config.algorithm,
+            config.estimator,
+            config.base_shaping,
+            ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+            values=np.concatenate(played.values).astype(np.float64) if config.algorithm == "ppo" else None,
+            kept=state.memory,
+        )
+        targets = None if base.targets is None else _by_rollout(batch, base.targets.astype(np.float32))
+        shaped = shape(base.batch, config.base_shaping, growth=growth)
+        clock.lap("shaping")
+        signals = signals_of(shaped.batch.rollouts, config, targets)
+        place = {task: i for i, task in enumerate(tasks)}
+        owners = {rollout.id: place[rollout.task] for rollout in batch}
+        metrics |= update(crew, state.adam, signals, owners, config, k)
+        clock.lap("update")
+        return {
+            "iteration": float(k),
+            "episodes": float(state.episodes),
+            **_play_metrics(played, batch),
+            **shaped.metrics,
+            **metrics,
+            **clock.metrics(played),
+            "memory/resident_mib": _resident_mib(),
+        }
+
+    def _evaluate(self, evaluator: Evaluator) -> Metrics:
+        self._watcher.phase("evaluation")
+        began = time.perf_counter()
+        row: Metrics = {}
+        for temperature in self.config.evaluation.temperatures:
+            measured: Evaluation = evaluator.measure(temperature)
+            name = f"evaluation/t{temperature:g}"
+            row |= {
+                f"{name}/success": measured.success,
+                f"{name}/reward": measured.reward,
+                f"{name}/steps": measured.steps,
+                f"{name}/invalid": measured.invalid,
+                f"{name}/episodes": float(measured.episodes),
+            }
+            row |= {f"{name}/success/{kind}": share for kind, share in measured.by_kind.items()}
+        row["seconds/evaluation"] = time.perf_counter() - began
+        return row
+
+    def _record(self, row: Metrics) -> None:
+        self._directory.append(row)
+        self._watcher.metrics(row)
+        if self._writer is not None:
+            self._writer(row)
+
+    def _checkpoint(self, crew: Crew, state: _State, policy: dict[str, Any]) -> None:
+        Checkpoint(
+            iteration=state.iteration,
+            policy=policy,
+            weights=_own(crew.weights),
+            reference=_own(crew.reference),
+            optimiser=state.adam.state(),
+            position=state.stream.position,
+            episodes=state.episodes,
+            memory=state.memory.to_json() if self.config.algorithm == "tigpo" else {},
+        ).write(self._directory.checkpoints)
+        prune_checkpoints(self._directory.checkpoints, self.config.keep_checkpoints)
+
+    def _finish(self, last: Metrics, state: _State, seconds: float, train: int, valid: int) -> dict[str, Any]:
+        rejects: list[Reject] = list(state.stream.rejects.values())
+        document = {
+            "arm": self.config.arm,
+            "seed": self.config.seed,
+            "iterations": state.iteration,
+            "episodes": state.episodes,
+            "seconds": seconds,
+            "training_tasks": train,
+            "validation_tasks": valid,
+            "rejected": [{"task": reject.id, "reason": reject.reason} for reject in rejects],
+            "last": last,
+        }
+        self._directory.finish(document)
+        return document
+
+    def _play_settings(self, iteration: int) -> PlaySettings:
+        return PlaySettings(
+            group_size=self.config.group_size,
+            temperature=self.config.temperature,
+            seed=self.config.seed,
+            label=f"iteration {iteration}",
+            step_limit=self.config.step_limit,
+            limits=self._limits,
+        )
+
+    def _evaluation_settings(self) -> PlaySettings:
+        settings = self.config.evaluation
+        base = self._play_settings(0)
+        return replace(base, group_size=settings.repeats, seed=settings.seed, label="evaluation")
+
+
+class _Clock:
+    """Where an iteration's time goes."""
+
+    def __init__(self) -> None:
+        self._began = self._last = time.perf_counter()
+        self._laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self._laps[name] = now - self._last
+        self._last = now
+
+    def metrics(self, played: PlayReport) -> Metrics:
+        """``seconds/...``: play is told apart into environment and policy, and what passing rollouts on takes."""
+        play = self._laps["play"]
+        policy = min(played.policy_seconds, play)
+        environment = min(played.environment_seconds, play - policy)
+        return {
+            "seconds/total": self._last - self._began,
+            "seconds/environment": environment,
+            "seconds/policy": policy,
+            "seconds/passing": play - policy - environment,
+            **{f"seconds/{name}": self._laps[name] for name in ("graph", "shaping", "update")},
+        }
+
+
+def _play_metrics(played: PlayReport, batch: RolloutBatch) -> Metrics:
+    count, steps = max(1, len(batch)), max(1, batch.steps)
+    won = [len(rollout.steps) for rollout in batch if rollout.success]
+    return {
+        "rollout/success": sum(rollout.success for rollout in batch) / count,
+        "rollout/reward": sum(rollout.reward for rollout in batch) / count,
+        "rollout/steps": batch.steps / count,
+        "rollout/steps_of_successes": sum(won) / max(1, len(won)),
+        "rollout/invalid": sum(step.valid is False for rollout in batch for step in rollout.steps) / steps,
+        "rollout/entropy": float(np.mean(played.entropy)) if played.entropy else 0.0,
+        "rollout/tokens": float(played.tokens),
+    }
+
+
+def _by_rollout(batch: RolloutBatch, values: Floats) -> dict[str, Floats]:
+    found: dict[str, Floats] = {}
+    at = 0
+    for rollout in batch:
+        found[rollout.id] = values[at : at + len(rollout.steps)]
+        at += len(rollout.steps)
+    return found
+
+
+def _own(tensor: Tensor) -> Tensor:
+    """A copy outside shared memory."""
+    return torch.empty_like(tensor).copy_(tensor)
+
+
+def _resident_mib() -> float:
+    """Memory of the trainer and its workers."""
+    process = psutil.Process()
+    total = process.memory_info().rss
+    for child in process.children(recursive=True):
+        try:
+            total += child.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return total / 2**20
