@@ -24,6 +24,7 @@ LONGEST_VALUE = 64 * 1024 * 1024
 """An episode of 50 steps takes about 50 kB; far beyond this bound, in bytes, a value is no episode."""
 
 _CHUNK = 1 << 20
+_HEAD = 4096
 _PEEKED_LINES = 20
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -128,12 +129,13 @@ class _Scanner:
 
     def values(self) -> Iterator[Text]:
         """See :func:`json_texts`."""
-        self._more()
+        while len(self._window) < _HEAD and self._more():
+            pass
         if self._window.startswith(_BOM):
             self._at = len(_BOM)
         if not self._skip(_SPACE):
             yield Text(0, fault="the file is empty")
-        elif fault := _not_text(self._window[self._at : self._at + 4096]):
+        elif fault := _not_text(self._window[self._at :][:_HEAD]):
             yield Text(0, fault=fault)
         elif self._is_lines():
             yield from self._lines()
@@ -330,15 +332,18 @@ class _Scanner:
         return Text(begun, fault=f"longer than {self._limit:,} bytes") if dropped else Text(begun, json)
 
     def _scalar(self, begun: int) -> Text:
+        too_long = False
         while (end := _END_OF_SCALAR.search(self._window, self._at)) is None:
             if len(self._window) - self._at > self._limit:
+                too_long = True
                 self._move(len(self._window))
             if not self._more():
                 break
-        stop = len(self._window) if end is None else max(end.start(), self._at + 1)
+        stop = len(self._window) if end is None else max(end.start(), self._at + (not too_long))
         json = self._window[self._at : stop]
         self._move(stop)
-        return Text(begun, json)
+        too_long = too_long or len(json) > self._limit
+        return Text(begun, fault=f"longer than {self._limit:,} bytes") if too_long else Text(begun, json)
 
 
 def _is_json(text: bytes) -> bool:

@@ -23,7 +23,7 @@ __all__ = ["NAME", "SUMMARY", "fits", "read"]
 NAME = "atif"
 SUMMARY = "Harbor's ATIF: schema_version, steps of system, user and agent"
 
-_SOURCES = frozenset(("system", "user", "agent"))
+_SOURCES = ("system", "user", "agent")  # compared, not hashed: a broken record may hold anything
 
 
 def fits(value: object) -> bool:

@@ -69,7 +69,7 @@ _TEMPLATES = tuple(
 )
 _STRIPPED = (
     _Template(re.compile(rf"(?:\A|(?<=\n))({_NAMES})\n"), re.compile(r"(?!)")),  # ChatML
-    _Template(re.compile(rf"(?:\A|(?<=\W))({_NAMES}|ipython)\n\n"), re.compile(r"(?!)")),  # Llama 3 parts nothing
+    _Template(re.compile(rf"({_NAMES}|ipython)\n\n"), re.compile(r"(?!)")),  # Llama 3 parts turns by nothing
 )
 _FIRST = re.compile(r"\A\s*(?:system|user)\n")
 
