@@ -49,7 +49,11 @@ def _webshop() -> Builder:
     return WebShopBuilder()
 
 
-_BUILDERS: dict[str, Callable[[], Builder]] = {"alfworld": _alfworld, "webshop": _webshop}
+def _distill() -> Builder:
+    raise UsageError("a teacher needs a model and settings", hint="make a proas.graph_builders.distill.DistillBuilder")
+
+
+_BUILDERS: dict[str, Callable[[], Builder]] = {"alfworld": _alfworld, "webshop": _webshop, "distill": _distill}
 # Each entry imports its module only when it is asked for: a source may need an extra that others do without.
 
 

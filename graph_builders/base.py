@@ -183,8 +183,9 @@ class BuildReport:
 
     @property
     def carry_over_share(self) -> float | None:
-        """Share of the built tasks whose annotated plan was carried out as it is; ``None`` without any."""
-        return self.built.get("plan", 0) / self.tasks if self.tasks else None
+        """Share of the built tasks whose annotated plan was carried out as it is; ``None`` without any from a plan."""
+        planned = self.built.get("plan", 0)
+        return planned / self.tasks if planned or self.built.get("search", 0) else None
 
     @property
     def alignment_share(self) -> float | None:

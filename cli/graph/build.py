@@ -13,9 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from proas.cli.console import Output, facts_table, plain
-from proas.cli.graph.sources import Asked, chosen_builder, one_path
+from proas.cli.graph.sources import Asked, SourceOptions, chosen_builder, epilogue_of, one_path
+from proas.cli.graph.sources.distill import DistillOptions
 from proas.cli.graph.sources.webshop import WebShopOptions
-from proas.cli.options import DatabaseOptions, Json, Strict, TrialLimit, with_options
+from proas.cli.options import DatabaseOptions, EnvOptions, Json, Strict, TrialLimit, with_options
 
 if TYPE_CHECKING:
     from proas.graph_builders import BuildReport, Built, Rejected
@@ -38,6 +39,7 @@ class Expansion(StrEnum):
 @with_options
 def build(
     webshop: WebShopOptions,
+    distill: DistillOptions,
     database: DatabaseOptions,
     data: Annotated[
         list[Path] | None,
@@ -49,12 +51,13 @@ def build(
         ),
     ] = None,
     source: Annotated[
-        str, typer.Option("--source", help="What the data is: alfworld or webshop.", metavar="NAME")
+        str, typer.Option("--source", help="What is built from: alfworld, webshop or distill.", metavar="NAME")
     ] = "alfworld",
     env: Annotated[
         str | None,
         typer.Option("--env", help="Environment of the episodes, for trajectories and distill.", metavar="NAME"),
     ] = None,
+    option: EnvOptions = None,
     graph: Annotated[
         str | None,
         typer.Option(
@@ -91,8 +94,9 @@ def build(
 
     output = Output(json_wanted=json)
     name = graph or source
-    asked = Asked(tuple(data or ()), env, output)
-    chosen = chosen_builder(source, asked, {"webshop": webshop})
+    asked = Asked(tuple(data or ()), env, output, tuple(option or ()), name)
+    groups: dict[str, SourceOptions] = {"webshop": webshop, "distill": distill}
+    chosen = chosen_builder(source, asked, groups)
     path = one_path(asked.data, source) if source not in MANY_PATHS else None
     options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)
     chosen.count(path, options)  # a source that cannot be read is told before a server is started or a graph made
@@ -100,11 +104,16 @@ def build(
     store = ReferenceGraph.create(connection, name)
     with BuildBar(output, f"Building {name}") as bar:
         report = build_graph(source, chosen, store, data=path, options=options, progress=bar)
-    output.result(report.as_json(), _table(report))
+    closing = epilogue_of(source, chosen, groups)
+    output.result(report.as_json() | dict(closing.document), _table(report), *closing.tables)
     _show_rejects(report, output)
+    if closing.warning:
+        output.warn(closing.warning)
     end([rejected.as_reject() for rejected in report.rejects], strict=strict)
     if not report.tasks and not report.skipped:
         output.warn(f"nothing was built: {name} got no task; `proas graph drop {name}` removes it if it is empty")
+        raise typer.Exit(1)
+    if closing.failed:
         raise typer.Exit(1)
 
 

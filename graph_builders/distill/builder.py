@@ -130,8 +130,7 @@ class _Assembly:
         for task in tasks:
             made = by_task.get(task, [])
             finished = _once(made)
-            coverage.count(one for one in made if not one.finished)
-            coverage.count(finished)
+            coverage.count(made, finished)
             kind = coverage.kinds[kind_of(self._settings.env, task)]
             kind.tasks += 1
             kind.tried += bool(finished)
@@ -162,13 +161,13 @@ class _Assembly:
             return Rejected(task, "not_tried", self._taught.stopped.message or "every attempt was broken off")
         ends = Counter(one.cause for one in finished)
         told = ", ".join(f"{cause.replace('_', ' ')} {count}" for cause, count in ends.most_common())
-        return Rejected(task, "unsolved", f"none of {len(finished)} attempts won: {told}")
+        return Rejected(task, "unsolved", f"{_counted(len(finished), 'attempt')}, none won: {told}")
 
     def _built(self, task: str, finished: Sequence[Attempt], won: Sequence[Attempt]) -> Built | Rejected:
         verified = [rollout for one in won if (rollout := self._verified(one)) is not None]
         self._coverage.unverified += len(won) - len(verified)
         if not verified:
-            reason = f"{len(won)} recorded successes no longer win"
+            reason = f"played again, no success in the journal wins ({_counted(len(won), 'success')})"
             return Rejected(task, "unverified", reason, str(self._journal.path))
         first = verified[0]
         same = [rollout for rollout in verified if rollout.start == first.start]
@@ -177,7 +176,9 @@ class _Assembly:
         left = distilled(described, ladder, same, self._settings.quality)
         self._coverage.dropped.update(left.dropped)
         if left.graph is None:
-            return Rejected(task, "filtered", f"the filter left no way to the goal of {len(same)} successes")
+            return Rejected(
+                task, "filtered", f"the filter leaves no way to the goal ({_counted(len(same), 'success')})"
+            )
         tallies = {"attempts": len(finished), "successes": len(won), "tokens": sum(one.tokens for one in finished)}
         return Built(left.graph, SOURCE, tallies)
 
@@ -195,6 +196,11 @@ class _Assembly:
         if task in self._taught.unplayable or (enough is not None and sum(one.success for one in finished) >= enough):
             return 0
         return sum(number not in {one.number for one in finished} for number in range(self._settings.attempts))
+
+
+def _counted(number: int, what: str) -> str:
+    plural = "es" if what.endswith("s") else "s"
+    return f"{number} {what}{'' if number == 1 else plural}"
 
 
 def _wins_again(env: Environment, rollout: Rollout, seed: int) -> bool:

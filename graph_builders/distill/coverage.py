@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 
 from proas.graph_builders.distill.filters import DROPPED
 from proas.graph_builders.distill.journal import Attempt
 from proas.states.webshop.text import target_of
 
-__all__ = ["Coverage", "KindCoverage", "Stopped", "kind_of"]
+__all__ = ["Coverage", "KindCoverage", "Stopped", "dropped_rows", "kind_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class Coverage:
         reused: Of these, made by earlier runs.
         successes: Of these, won, as the environment said.
         unverified: Of these, from earlier runs and no longer won when they were played again.
-        broken_off: Attempts that the model's failure or the budget broke off.
+        broken_off: Attempts that the model's failure, the budget or the user broke off; a rerun continues them.
         causes: Attempts that did not win, by what ended them.
         prompt_tokens: Tokens read.
         completion_tokens: Tokens written.
         wasted_tokens: Tokens of failed tries, by estimate; the server's answer never came.
         tokens_estimated: Whether some counts are estimates because the server gave none.
         calls: Calls made.
-        steps: Steps played.
+        steps: Steps of the attempts that were played to their end.
         invalid_formats: Replies that broke the form asked for.
         dropped: What the filter dropped, by rule.
         unreadable_lines: Lines of the journal that could not be used.
@@ -118,31 +118,34 @@ class Coverage:
         """All tokens that were paid for."""
         return self.prompt_tokens + self.completion_tokens + self.wasted_tokens
 
-    def count(self, attempts: Iterable[Attempt]) -> None:
-        """Add attempts."""
-        for one in attempts:
+    def count(self, made: Sequence[Attempt], finished: Sequence[Attempt]) -> None:
+        """Add the attempts of a task.
+
+        Args:
+            made: All of them, those included that were broken off and perhaps continued later: every one was paid for.
+            finished: Those that were played to their end, each number once.
+        """
+        for one in made:
             self.prompt_tokens += one.prompt_tokens
             self.completion_tokens += one.completion_tokens
             self.wasted_tokens += one.wasted_tokens
             self.tokens_estimated |= one.estimated
             self.calls += one.calls
-            self.steps += one.steps
             self.invalid_formats += one.invalid_formats
-            if not one.finished:
-                self.broken_off += 1
-                continue
-            self.attempts += 1
-            self.reused += not one.fresh
-            self.successes += one.success
-            if not one.success:
-                self.causes[one.cause] += 1
+        self.broken_off += len({one.number for one in made} - {one.number for one in finished})
+        self.attempts += len(finished)
+        self.reused += sum(not one.fresh for one in finished)
+        self.successes += sum(one.success for one in finished)
+        self.steps += sum(one.steps for one in finished)
+        self.causes.update(one.cause for one in finished if not one.success)
 
     def as_json(self) -> dict[str, object]:
         """The report as values that JSON can hold."""
-        plain = asdict(self) | {
+        plain = {f.name: getattr(self, f.name) for f in fields(self)} | {
             "kinds": {name: asdict(kind) for name, kind in sorted(self.kinds.items())},
             "causes": dict(self.causes),
             "dropped": {name: self.dropped[name] for name in DROPPED},
+            "stopped": asdict(self.stopped),
         }
         names = ("tasks", "tried", "solved", "covered", "tokens")
         return {name: getattr(self, name) for name in names} | plain

@@ -188,6 +188,7 @@ class _Teacher:
         self._planned = self._finished + self._left
         self._finished_tokens = sum(one.tokens for one in finished)
         self._won = sum(one.success for one in finished)
+        self._broken_off = {(one.task, one.number): one for one in journal.attempts if not one.finished and one.steps}
         self._under_way = 0
         self._stopped = Stopped()
         self._unplayable: dict[str, TaskError] = {}
@@ -200,7 +201,16 @@ class _Teacher:
         prompter = Prompter(self._settings.env, self._settings.prompts)
 
         async def play(env: Environment, job: Job) -> Rollout:
-            return await play_episode(env, model, prompter, job, self._settings.episode, follower_for(env))
+            return await play_episode(
+                env,
+                model,
+                prompter,
+                job,
+                self._settings.episode,
+                follower_for(env),
+                begun=self._begun(job),
+                broken_off=self._journal.append,
+            )
 
         def done(job: Job, outcome: Rollout | Exception) -> None:
             self._note(job, outcome, model)
@@ -219,6 +229,11 @@ class _Teacher:
 
     def _environment(self) -> Environment:
         return self._world.environment(step_limit=self._settings.step_limit)
+
+    def _begun(self, job: Job) -> Rollout | None:
+        """The attempt as an earlier run had to leave it."""
+        last = self._broken_off.get((job.task, job.number))
+        return self._journal.read(last) if last is not None else None
 
     def _jobs(self) -> Iterator[Job]:
         """Attempts to be made, as long as nothing stops them."""

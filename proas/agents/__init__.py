@@ -4,6 +4,7 @@ from proas.agents.address import Address, api_key
 from proas.agents.budget import BudgetSpent, Meter
 from proas.agents.endpoint import ChatEndpoint, EndpointSettings
 from proas.agents.model import Completion, LanguageModel, Message, Sampling, Usage
+from proas.agents.opening import ModelChoice
 from proas.agents.patience import Patience, Patient
 from proas.agents.play import UNFINISHED, EpisodeSettings, Job, play_all, play_episode
 from proas.agents.prompts import Prompter, PromptSettings, Turn
@@ -24,6 +25,7 @@ __all__ = [
     "LanguageModel",
     "Message",
     "Meter",
+    "ModelChoice",
     "Patience",
     "Patient",
     "PromptSettings",

@@ -80,7 +80,7 @@ class EndpointSettings:
         """Refuse what cannot be asked."""
         if not self.model.strip():
             raise UsageError("the model has no name")
-        if self.connect_timeout <= 0 or self.timeout <= 0:
+        if not min(self.connect_timeout, self.timeout) > 0:
             raise UsageError("time-outs must be positive")
 
 

@@ -44,7 +44,7 @@ class Patience:
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no sense."""
-        if min(self.retry_for, self.first_pause, self.longest_pause) < 0:
+        if not min(self.retry_for, self.first_pause, self.longest_pause) >= 0:
             raise UsageError("times of retries must not be negative")
         if not 0 <= self.jitter <= 1:
             raise UsageError("jitter is a share between 0 and 1")

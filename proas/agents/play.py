@@ -11,8 +11,8 @@ from proas.agents.budget import BudgetSpent
 from proas.agents.endpoint import PromptRefused
 from proas.agents.model import Completion, LanguageModel, Sampling, Usage
 from proas.agents.prompts import Prompter, Turn
-from proas.agents.replies import Reading, Reply, full_text, parse_reply
-from proas.envs import Environment
+from proas.agents.replies import NO_ACTION, Reading, Reply, full_text, parse_reply
+from proas.envs import Environment, StepResult
 from proas.errors import ModelError
 from proas.keys import digest
 from proas.rollouts import Ended, Rollout, State, Step
@@ -22,13 +22,13 @@ __all__ = ["UNFINISHED", "Cause", "EpisodeSettings", "Follower", "Job", "Player"
 Cause = str
 """Why an episode ended, finer than ``ended``: ``won``, ``step_limit``, ``not_won`` (the environment ended it),
 ``token_cap``, ``unreadable`` (too many replies in a row without an action), ``refused`` (the prompt was),
-``unavailable`` (the model was), ``budget``."""
+``unavailable`` (the model was), ``budget``, ``interrupted``."""
 
 _LONGEST_REPLY = 50_000
 """Characters of a reply that are kept with its step."""
 
-UNFINISHED = frozenset({"unavailable", "budget"})
-"""Causes that say nothing of the player: the episode was broken off from outside and may be played again."""
+UNFINISHED = frozenset({"unavailable", "budget", "interrupted"})
+"""Causes that say nothing of the player: the episode was broken off from outside and may be continued."""
 
 
 class _Seen(Protocol):
@@ -83,9 +83,12 @@ class Job:
 
 
 class _Episode:
-    """What has happened so far."""
+    """What has happened so far; ``usage`` and the like since it was begun or continued."""
 
     def __init__(self) -> None:
+        self.observation = ""
+        self.admissible: tuple[str, ...] = ()
+        self.start: State | None = None
         self.turns: list[Turn] = []
         self.steps: list[Step] = []
         self.usage = Usage()
@@ -113,8 +116,11 @@ async def play_episode(
     model: LanguageModel,
     prompter: Prompter,
     job: Job,
-    settings: EpisodeSettings = EpisodeSettings(),
+    settings: EpisodeSettings | None = None,
     follower: Follower | None = None,
+    *,
+    begun: Rollout | None = None,
+    broken_off: Callable[[Rollout], object] | None = None,
 ) -> Rollout:
     """Let a model play one episode.
 
@@ -125,77 +131,107 @@ async def play_episode(
         job: The task and the number of the attempt, which is the seed of whatever is random in the environment.
         settings: How.
         follower: Attaches states, if given.
+        begun: The same episode as it was broken off before. Its steps are carried out again without asking the model,
+            and the episode goes on from there; where the environment answers otherwise, it begins anew.
+        broken_off: Told of the episode as it stands when this call is cancelled.
 
     Returns:
         The rollout ``<task>#<number>``. A step's ``tokens`` are those that the model wrote for it; ``reply`` has its
         words and ``format`` what is wrong with their form. Of the rollout, ``cause`` says why it ended (:data:`Cause`),
         ``model`` who played, ``prompt_tokens``, ``completion_tokens``, ``wasted_tokens``, ``tokens_estimated`` and
-        ``calls`` what it cost, ``invalid_formats`` how many replies broke the form, ``fault`` what the model's failure
-        was. A failure of the model ends the episode; it is never raised.
+        ``calls`` what it cost since it was begun or continued, ``invalid_formats`` how many replies broke the form
+        since then, ``fault`` what the model's failure was. A failure of the model ends the episode; it is never raised.
 
     Raises:
         TaskError: The task cannot be played.
         UsageError: There is no such task.
     """
-    observation, info = env.reset(job.task, seed=job.number)
-    start = follower.begin(env, observation) if follower is not None else None
+    settings = settings or EpisodeSettings()
     episode = _Episode()
-    admissible = info.admissible
-    cause = "won" if info.won else ""
-    while not cause:
-        messages = prompter.messages(env.goal_text, observation, episode.turns, admissible=admissible)
-        sampling = _seeded(settings.sampling, job, len(episode.steps))
-        try:
-            completion = await model.complete(messages, sampling)
-        except ModelError as error:
-            episode.fault = error
-            episode.wasted += error.tokens
-            cause = _cause_of(error)
-        else:
-            cause = _take(env, episode, completion, prompter.settings.thoughts, settings, follower)
-    return _rollout(env, model.name, job, observation, start, episode, cause)
+    cause = _begin(env, episode, job, follower)
+    if begun is not None and begun.steps and not cause and not _continue(env, episode, begun, follower):
+        episode = _Episode()
+        cause = _begin(env, episode, job, follower)
+    try:
+        while not cause:
+            cause = await _turn(env, episode, model, prompter, job, settings, follower)
+    except asyncio.CancelledError:
+        if broken_off is not None:
+            broken_off(_rollout(env, model.name, job, episode, "interrupted"))
+        raise
+    return _rollout(env, model.name, job, episode, cause)
 
 
-def _take(
+def _begin(env: Environment, episode: _Episode, job: Job, follower: Follower | None) -> Cause:
+    """Reset the environment; returns why the episode is over already, usually empty."""
+    episode.observation, info = env.reset(job.task, seed=job.number)
+    episode.admissible = info.admissible
+    episode.start = follower.begin(env, episode.observation) if follower is not None else None
+    return "won" if info.won else ""
+
+
+def _continue(env: Environment, episode: _Episode, begun: Rollout, follower: Follower | None) -> bool:
+    """Carry out again what was done before; false where the environment does not answer as it did."""
+    if begun.observation != episode.observation:
+        return False
+    for step in begun.steps:
+        words = (step.model_extra or {}).get("reply", "")
+        reply = Reply(step.action, "", format_valid=True, readable=step.action != NO_ACTION)
+        result = _act(env, episode, reply, str(words), step, follower)
+        if result.observation != step.observation or result.done:
+            return False
+    return True
+
+
+async def _turn(
     env: Environment,
     episode: _Episode,
-    completion: Completion,
-    thoughts: bool,
+    model: LanguageModel,
+    prompter: Prompter,
+    job: Job,
     settings: EpisodeSettings,
     follower: Follower | None,
 ) -> Cause:
-    """Carry out what a reply says; returns why the episode is over, empty while it is not."""
+    """Ask for one action and carry it out; returns why the episode is over, empty while it is not."""
+    offered = episode.admissible
+    messages = prompter.messages(env.goal_text, episode.observation, episode.turns, admissible=offered)
+    try:
+        completion = await model.complete(messages, _seeded(settings.sampling, job, len(episode.steps)))
+    except ModelError as error:
+        episode.fault = error
+        episode.wasted += error.tokens
+        return _cause_of(error)
     text = full_text(completion)
-    offered = env.info.admissible
-    reply = parse_reply(text, admissible=offered, thoughts=thoughts, reading=settings.reading)
+    reply = parse_reply(
+        text, admissible=env.info.admissible, thoughts=prompter.settings.thoughts, reading=settings.reading
+    )
     episode.heard(completion, reply)
-    result = env.step(reply.action)
-    info = result.info
-    valid = info.valid and reply.readable
-    seen = (
-        follower.observe(env, reply.action, result.observation, valid=valid, won=info.won)
-        if follower is not None
-        else None
-    )
-    step = Step(
-        action=reply.action,
-        observation=result.observation,
-        reward=result.reward,
-        valid=valid,
-        tokens=completion.usage.completion,
-        canonical=seen.canonical if seen else None,
-        state=seen.state if seen else None,
-        seeks=seen.seeks if seen else False,
-    )
-    episode.steps.append(step.model_copy(update={"reply": text[:_LONGEST_REPLY], "format": reply.problem}))
-    episode.turns.append(Turn(text, reply.action, result.observation, info.admissible, reply.readable))
+    blank = Step(action=reply.action, tokens=completion.usage.completion)
+    blank = blank.model_copy(update={"reply": text[:_LONGEST_REPLY], "format": reply.problem})
+    result = _act(env, episode, reply, text, blank, follower)
     if result.done:
-        return "won" if info.won else "step_limit" if info.truncated else "not_won"
+        return "won" if result.info.won else "step_limit" if result.info.truncated else "not_won"
     if settings.token_cap is not None and episode.tokens >= settings.token_cap:
         return "token_cap"
     if settings.unreadable_limit is not None and episode.unreadable >= settings.unreadable_limit:
         return "unreadable"
     return ""
+
+
+def _act(
+    env: Environment, episode: _Episode, reply: Reply, words: str, blank: Step, follower: Follower | None
+) -> StepResult:
+    """Carry out an action and write down the step, which keeps all else that ``blank`` holds."""
+    result = env.step(reply.action)
+    info = result.info
+    valid = info.valid and reply.readable
+    known = {"observation": result.observation, "reward": result.reward, "valid": valid}
+    if follower is not None:
+        seen = follower.observe(env, reply.action, result.observation, valid=valid, won=info.won)
+        known |= {"canonical": seen.canonical, "state": seen.state, "seeks": seen.seeks}
+    episode.steps.append(blank.model_copy(update=known))
+    episode.turns.append(Turn(words, reply.action, result.observation, info.admissible, reply.readable))
+    return result
 
 
 def _seeded(sampling: Sampling, job: Job, step: int) -> Sampling:
@@ -220,16 +256,14 @@ _ENDED: dict[Cause, Ended] = {
 }
 
 
-def _rollout(
-    env: Environment, model: str, job: Job, observation: str, start: State | None, episode: _Episode, cause: Cause
-) -> Rollout:
+def _rollout(env: Environment, model: str, job: Job, episode: _Episode, cause: Cause) -> Rollout:
     fields = {
         "id": f"{job.task}#{job.number}",
         "env": env.name,
         "task": job.task,
         "goal": env.goal_text,
-        "observation": observation,
-        "start": start,
+        "observation": episode.observation,
+        "start": episode.start,
         "steps": tuple(episode.steps),
         "success": cause == "won",
         "reward": sum(step.reward for step in episode.steps),

@@ -7,13 +7,16 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proas.cli.graph.sources.base import Asked, SourceOptions
+from proas.cli.graph.sources.base import Asked, Epilogue, SourceOptions, WithEpilogue
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
     from proas.graph_builders import Builder
 
-__all__ = ["Asked", "SourceOptions", "chosen_builder", "one_path"]
+__all__ = ["ANY_ENVIRONMENT", "Asked", "Epilogue", "SourceOptions", "chosen_builder", "epilogue_of", "one_path"]
+
+ANY_ENVIRONMENT = frozenset({"distill", "trajectories"})
+"""Sources whose episodes come from an environment that ``--env`` and ``--option`` name."""
 
 
 def chosen_builder(source: str, asked: Asked, groups: Mapping[str, SourceOptions]) -> Builder:
@@ -36,11 +39,17 @@ def chosen_builder(source: str, asked: Asked, groups: Mapping[str, SourceOptions
         if given and name != source:
             option = given[0].replace("_", "-")
             raise UsageError(f"--{option} belongs to --source {name}, not to {source}", hint="leave it out")
-    if source in groups:
-        return groups[source].builder(asked)
-    if asked.env is not None:
-        raise UsageError(f"--env does not go with --source {source}", hint="leave it out")
-    return builder(source)
+    if source not in ANY_ENVIRONMENT:
+        for name, value in (("--env", asked.env), ("--option", asked.options)):
+            if value:
+                raise UsageError(f"{name} does not go with --source {source}", hint="leave it out")
+    return groups[source].builder(asked) if source in groups else builder(source)
+
+
+def epilogue_of(source: str, builder: Builder, groups: Mapping[str, SourceOptions]) -> Epilogue:
+    """What a source has to say once the build is over; usually nothing."""
+    group = groups.get(source)
+    return group.epilogue(builder) if isinstance(group, WithEpilogue) else Epilogue()
 
 
 def one_path(data: tuple[Path, ...], source: str) -> Path | None:
