@@ -18,6 +18,7 @@ import typer
 from proas.cli import db, evolve, generate, label, rollout, shape
 from proas.cli.console import Output, use_plain_characters_if_needed
 from proas.cli.demo import demo
+from proas.cli.env import app as env_app
 from proas.cli.faults import INTERRUPTED, fault_of, report
 from proas.cli.graph import app as graph_app
 from proas.errors import UsageError
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.add_typer(db.app, name="db")
 app.add_typer(graph_app, name="graph")
+app.add_typer(env_app, name="env")
 app.command("rollout")(rollout.rollout)
 app.command("label")(label.label)
 app.command("shape")(shape.shape)

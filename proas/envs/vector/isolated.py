@@ -3,75 +3,29 @@
 from __future__ import annotations
 
 import os
-import selectors
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from proas.envs.base import RewardSettings, check_step_limit
 from proas.envs.registry import EnvSpec, env_kind
 from proas.envs.vector.base import SlottedVector
 from proas.envs.vector.channel import ChannelClosed
+from proas.envs.vector.crew import POLL_S, History, Lost, Post, await_any, end_all, usable_cores
 from proas.envs.vector.episodes import FollowerMaker
 from proas.envs.vector.process import WorkerProcess
-from proas.envs.vector.records import Act, Again, Begin, Fault, FaultKind, Turn
+from proas.envs.vector.records import Act, Again, Begin, Fault, Turn
 from proas.envs.vector.worker import Answer, Ready, Reply, Request, Setup, unpacked
 from proas.errors import EnvironmentFailure, UsageError
 
 __all__ = ["IsolatedVector"]
 
-_POLL_S = 0.05
-"""Seconds between two looks at a worker that has not answered: at its clock, its memory, whether it lives."""
 _UNEXPLAINED = 3
 """Times in a row that a worker may end between two steps before its episodes are given up."""
 _IDLE_S = 1.0
 _RECYCLE = 0.8
 """Share of the memory cap beyond which a worker without an episode is replaced."""
-
-
-@dataclass(slots=True)
-class _History:
-    """What was played of a running episode."""
-
-    begin: Begin
-    actions: list[str] = field(default_factory=list)
-    fingerprints: list[bytes] = field(default_factory=list)
-
-    def again(self) -> Again:
-        return Again(self.begin, tuple(self.actions), tuple(self.fingerprints))
-
-
-@dataclass(slots=True)
-class _Post:
-    """A worker's place, whoever fills it.
-
-    Attributes:
-        process: The process; ``None`` where it must be started.
-        requests: What it has yet to answer.
-        unexplained: How often in a row it ended with no step under way.
-    """
-
-    process: WorkerProcess | None = None
-    requests: list[Request] = field(default_factory=list)
-    unexplained: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Lost:
-    """A worker that is no more.
-
-    Attributes:
-        kind: What happened.
-        message: The same in words.
-        slot: The slot that it was at; ``None`` where it was at none.
-        step: The step that it was at.
-    """
-
-    kind: FaultKind
-    message: str
-    slot: int | None
-    step: int = 0
 
 
 class IsolatedVector(SlottedVector):
@@ -140,10 +94,10 @@ class IsolatedVector(SlottedVector):
         self._memory_limit = memory_limit
         self._memory_seen = 0.0
         self._idle_seen = 0.0
-        self._histories: dict[int, _History] = {}
+        self._histories: dict[int, History] = {}
         self._replaced = 0
-        self._posts = [_Post() for _ in range(min(size, workers or _cores()))]
-        self._end = weakref.finalize(self, _end_all, self._posts, os.getpid())
+        self._posts = [Post() for _ in range(min(size, workers or usable_cores()))]
+        self._end = weakref.finalize(self, end_all, self._posts, os.getpid())
         try:
             self._about = self._start(self._posts)
         except BaseException:
@@ -205,10 +159,10 @@ class IsolatedVector(SlottedVector):
             raise
         return answers
 
-    def _post_of(self, slot: int) -> _Post:
+    def _post_of(self, slot: int) -> Post:
         return self._posts[slot % len(self._posts)]
 
-    def _start(self, posts: Sequence[_Post]) -> Ready:
+    def _start(self, posts: Sequence[Post]) -> Ready:
         """Fill the places that are vacant, all at once; a new worker first plays again what goes on in its slots."""
         vacant = [post for post in posts if post.process is None]
         for post in vacant:
@@ -231,7 +185,7 @@ class IsolatedVector(SlottedVector):
             post.requests = [*agains, *(request for request in post.requests if not isinstance(request, Again))]
         return about if about is not None else self._about
 
-    def _dismiss(self, post: _Post) -> None:
+    def _dismiss(self, post: Post) -> None:
         if post.process is not None:
             post.process.end()
             post.process = None
@@ -247,8 +201,8 @@ class IsolatedVector(SlottedVector):
                 self._dismiss(post)
                 self._replaced += 1
 
-    def _round(self, posts: Sequence[_Post], answers: dict[int, Turn]) -> None:
-        waiting: list[_Post] = []
+    def _round(self, posts: Sequence[Post], answers: dict[int, Turn]) -> None:
+        waiting: list[Post] = []
         for post in posts:
             assert post.process is not None
             try:
@@ -258,7 +212,7 @@ class IsolatedVector(SlottedVector):
                 self._lose(post, self._ended(post), answers)
         posted = time.monotonic()
         while waiting:
-            _await_any([post.process for post in waiting if post.process is not None])
+            await_any([post.process for post in waiting if post.process is not None])
             grown = self._grown(waiting)
             for post in tuple(waiting):
                 outcome = grown.get(id(post)) or self._outcome(post, posted)
@@ -270,10 +224,10 @@ class IsolatedVector(SlottedVector):
                 else:
                     self._lose(post, outcome, answers)
 
-    def _grown(self, posts: Sequence[_Post]) -> Mapping[int, _Lost]:
+    def _grown(self, posts: Sequence[Post]) -> Mapping[int, Lost]:
         """Workers that outgrew their cap in the middle of a step, ended; looked for now and then."""
-        lost: dict[int, _Lost] = {}
-        if self._memory_limit is None or time.monotonic() - self._memory_seen < _POLL_S:
+        lost: dict[int, Lost] = {}
+        if self._memory_limit is None or time.monotonic() - self._memory_seen < POLL_S:
             return lost
         self._memory_seen = time.monotonic()
         for post in posts:
@@ -283,10 +237,10 @@ class IsolatedVector(SlottedVector):
                 process.kill()
                 mark = process.mark()
                 message = f"its process grew to {grown / 2**20:,.0f} MiB"
-                lost[id(post)] = _Lost("memory", message, mark.slot if mark else None, mark.step if mark else 0)
+                lost[id(post)] = Lost("memory", message, mark.slot if mark else None, mark.step if mark else 0)
         return lost
 
-    def _outcome(self, post: _Post, posted: float) -> Reply | _Lost | None:
+    def _outcome(self, post: Post, posted: float) -> Reply | Lost | None:
         """A worker's reply, or what became of it; ``None`` while it is at work within its limits."""
         process = post.process
         assert process is not None
@@ -302,8 +256,8 @@ class IsolatedVector(SlottedVector):
             process.kill()
             final = process.mark()
             if mark is None or final is None or (final.slot, final.step) != (mark.slot, mark.step):
-                return _Lost("timeout", "its process did not answer", None)  # it was not the step that took so long
-            return _Lost("timeout", self._too_long(mark.step), mark.slot, mark.step)
+                return Lost("timeout", "its process did not answer", None)  # it was not the step that took so long
+            return Lost("timeout", self._too_long(mark.step), mark.slot, mark.step)
         return None
 
     def _limit(self, step: int) -> float:
@@ -312,15 +266,15 @@ class IsolatedVector(SlottedVector):
     def _too_long(self, step: int) -> str:
         return f"the {'step' if step else 'reset'} took more than {self._limit(step):g} s"
 
-    def _ended(self, post: _Post) -> _Lost:
+    def _ended(self, post: Post) -> Lost:
         """What to make of a worker that has ended by itself."""
         assert post.process is not None
         post.process.kill()  # what it has started, and itself where it only stopped talking
         mark = post.process.mark()
         message = f"its process is gone: {post.process.how_it_ended()}"
-        return _Lost("crash", message, mark.slot if mark else None, mark.step if mark else 0)
+        return Lost("crash", message, mark.slot if mark else None, mark.step if mark else 0)
 
-    def _take(self, post: _Post, reply: Reply, answers: dict[int, Turn]) -> None:
+    def _take(self, post: Post, reply: Reply, answers: dict[int, Turn]) -> None:
         """Enter a reply in the books."""
         post.unexplained = 0
         requests = post.requests
@@ -368,7 +322,7 @@ class IsolatedVector(SlottedVector):
         if turn.done:
             self._histories.pop(slot, None)
         elif isinstance(request, Begin):
-            self._histories[slot] = _History(request, [], [print_])
+            self._histories[slot] = History(request, [], [print_])
         else:
             history = self._histories[slot]
             history.actions.append(turn.action)
@@ -381,7 +335,7 @@ class IsolatedVector(SlottedVector):
         post.requests = [request for request in post.requests if request.slot != slot]
         answers[slot] = turn
 
-    def _lose(self, post: _Post, lost: _Lost, answers: dict[int, Turn]) -> None:
+    def _lose(self, post: Post, lost: Lost, answers: dict[int, Turn]) -> None:
         """Take note of a worker's end: whose fault it was, and what is left to do."""
         self._dismiss(post)
         self._replaced += 1
@@ -399,24 +353,3 @@ class IsolatedVector(SlottedVector):
             action = request.action or "" if isinstance(request, Act) else ""
             self._faults.append(fault)
             self._give_up(slot, Turn.of_fault(fault, action), answers)
-
-
-def _await_any(processes: Sequence[WorkerProcess]) -> None:
-    """Wait until one of them says something, or a moment."""
-    with selectors.DefaultSelector() as selector:
-        for process in processes:
-            selector.register(process, selectors.EVENT_READ)
-        selector.select(_POLL_S)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _end_all(posts: list[_Post], owner: int) -> None:
-    if os.getpid() != owner:  # a fork of the process that started them
-        return
-    for post in posts:
-        if post.process is not None:
-            post.process.end(politely=True)
-            post.process = None
