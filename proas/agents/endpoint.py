@@ -102,6 +102,9 @@ class ChatEndpoint:
             timeout=httpx.Timeout(settings.timeout, connect=settings.connect_timeout, pool=None),
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             follow_redirects=False,  # a key goes to the address that was given, and to no other
+            verify=settings.address.base.startswith(
+                "https:"
+            ),  # reading certificates takes a while, and plain HTTP has none
             trust_env=not settings.address.is_local,
         )
 

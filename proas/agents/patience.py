@@ -121,8 +121,6 @@ class Patient:
         wasted = failed = 0
         first_failure = float("inf")
         while True:
-            if self._gone is not None:
-                raise ModelUnavailable(self._gone.message, hint=self._gone.hint, tokens=wasted)
             try:
                 done = await self._try(messages, sampling)
             except TryFailed as error:
@@ -152,6 +150,8 @@ class Patient:
 
     async def _try(self, messages: Sequence[Message], sampling: Sampling) -> Completion:
         async with self._gate:
+            if self._gone is not None:
+                raise ModelUnavailable(self._gone.message, hint=self._gone.hint)
             hold = await self.meter.hold(most_tokens(messages) + sampling.max_tokens)
             spent = 0
             try:

@@ -158,6 +158,9 @@ class ReplayEndpoint:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):
+            if connection.recv(1, socket.MSG_PEEK) == b"\x16":  # a greeting in TLS, answered as plain servers do
+                connection.sendall(reply_bytes(400, b"plain HTTP request expected"))
+                return
             stream = connection.makefile("rb")
             while not self._ended.is_set():
                 first = stream.readline().decode("latin-1").split()
