@@ -106,7 +106,7 @@ def _found(player: Player) -> list[tuple[list[Move], Situation]]:
 
 def _graph(task: Task, player: Player, moves: Sequence[Move], others: Sequence[Move]) -> TaskGraph:
     """The graph of what was played. Neither self-loops nor falls to an earlier subgoal enter it."""
-    ladder = target_ladder(player.goal.target)
+    ladder = target_ladder(player.goal.told)
     states = {player.start.key: player.start}
     transitions: dict[str, Transition] = {}
     for played, source in ((moves, "plan"), (others, "expand")):

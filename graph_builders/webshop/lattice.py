@@ -47,7 +47,7 @@ class Player:
     def __init__(self, shop: Shop, goal: WebShopGoal) -> None:
         self.shop = shop
         self.goal = goal
-        self._observer = ShopObserver(goal.key, goal.target)
+        self._observer = ShopObserver(goal.key, goal.told)
         self.start = self.state(Situation())
 
     def state(self, situation: Situation) -> State:

@@ -2,8 +2,9 @@
 
 A task key reads ``<asin>:<group>=<wanted>,<group>=:<digest>``: the target product, its option groups in the order of
 its page, the value that the goal wants in each (nothing where any will do), and a digest that tells goals of one
-product apart. It is made of the goal alone: the price limit, which the original draws anew at every start, is no part
-of it. So states can be told from text on any machine, with nothing but the key.
+product apart. Where the key would grow beyond 400 characters, values are given by a digest; where that does not do, the
+groups are left out. It is made of the goal alone: the price limit, which the original draws anew at every start, is no
+part of it. So states can be told from text on any machine, with nothing but the key.
 """
 
 from __future__ import annotations
@@ -146,8 +147,16 @@ class WebShopGoal:
     def key(self) -> str:
         """Key of the task."""
         told_apart = digest(ENV, self.target.asin, self.instruction, sorted(self.options), sorted(self.attributes))[:12]
-        written = _written(self.target, told_apart)
-        return written if len(written) <= _LONGEST_KEY else _written(_shortened(self.target), told_apart)
+        for target in (self.target, _shortened(self.target)):
+            written = _written(target, told_apart)
+            if len(written) <= _LONGEST_KEY:
+                return written
+        return _written(Target(self.target.asin), told_apart)
+
+    @property
+    def told(self) -> Target:
+        """The target as the key tells it, which is all that states may know: long values are digests there."""
+        return Target.from_key(self.key)
 
 
 def _shortened(target: Target) -> Target:

@@ -17,7 +17,7 @@ from proas.envs.webshop.matching import option_met
 from proas.envs.webshop.products import Catalogue, Product
 from proas.errors import UsageError
 
-__all__ = ["GoalSource", "build_goals", "goal_source", "product_prices", "resolved"]
+__all__ = ["GoalSource", "build_goals", "goal_source", "product_prices", "resolved", "resolved_among"]
 
 GoalSource = Literal["human", "synthetic"]
 """Whose instructions: people's, or those made from attributes and options."""
@@ -111,12 +111,17 @@ def resolved(product: Product, wanted: Sequence[str]) -> Target:
     A group that has the very value is preferred to one that has something like it; each group takes one value. What
     belongs to no group stays in the goal's ``options`` and counts in the reward alone.
     """
+    return resolved_among(product.asin, product.options, wanted)
+
+
+def resolved_among(asin: str, options: Mapping[str, Sequence[str]], wanted: Sequence[str]) -> Target:
+    """The same, of a product of which only the option groups of its page are known."""
     found: dict[str, str] = {}
     for value in wanted:
-        free = [name for name in product.options if name not in found]
-        exact = (name for name in free if value in product.options[name])
-        alike = (name for name in free if any(option_met(value, shown) for shown in product.options[name]))
+        free = [name for name in options if name not in found]
+        exact = (name for name in free if value in options[name])
+        alike = (name for name in free if any(option_met(value, shown) for shown in options[name]))
         name = next(exact, None) or next(alike, None)
         if name is not None:
             found[name] = value
-    return Target(product.asin, tuple(OptionGroup(name, found.get(name, "")) for name in product.options))
+    return Target(asin, tuple(OptionGroup(name, found.get(name, "")) for name in options))

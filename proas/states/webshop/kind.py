@@ -18,18 +18,11 @@ from proas.subgoals import Ladder, generic_ladder
 __all__ = ["WEBSHOP", "ShopFollower"]
 
 
-class _Goal(Protocol):
-    @property
-    def target(self) -> Target: ...
-
-
 class _Shopping(Protocol):
     """What is read of an environment; ``proas.envs.webshop.WebShopEnv`` is one."""
 
     @property
     def task(self) -> str: ...
-    @property
-    def goal(self) -> _Goal: ...
     @property
     def shop(self) -> Selling: ...
     @property
@@ -42,7 +35,7 @@ class ShopFollower:
     def begin(self, env: _Shopping, observation: str) -> State:
         """State of a visit that has just begun."""
         del observation
-        self._observer = ShopObserver(env.task, env.goal.target)
+        self._observer = ShopObserver(env.task, Target.from_key(env.task))
         return self._observer.begin(env.situation, _listed(env))
 
     def observe(self, env: _Shopping, action: str, observation: str, *, valid: bool, won: bool) -> Observed:
