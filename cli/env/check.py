@@ -55,10 +55,12 @@ def check(
     Policies play some tasks; the checks compare what was played with itself, with text alone, with other orders of the
     same actions and with another process. Ends with code 1 when a check fails, and shows how to see it fail.
     """
+    from proas.cli.env.choice import opened
     from proas.conformance import check as conformance
 
     output = Output(json_wanted=json)
-    spec = env_spec(env, data, option)
+    spec, world = opened(env_spec(env, data, option), output)
+    world.close()  # the suite opens it anew, more than once
     names = [name.strip() for given in policies or () for name in given.split(",") if name.strip()]
     with output.progress(f"Checking {env}") as advance:
         report = conformance(
