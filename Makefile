@@ -25,7 +25,7 @@ RUNTIME := $(VENV)/.installed-$(STAMP)
 DEV := $(VENV)/.installed-dev-$(STAMP)
 
 # One after the other, on a machine that does nothing else. BENCHMARKS="label evolve" runs some of them.
-BENCHMARKS ?= alfworld_engine shaping build label evolve local_server
+BENCHMARKS ?= alfworld_engine vector shaping build label evolve local_server
 
 .PHONY: help install demo test lint types format wheel-test bench docs check clean
 

@@ -81,5 +81,8 @@ def end_all(posts: list[Post], owner: int) -> None:
         return
     for post in posts:
         if post.process is not None:
-            post.process.end(politely=True)
+            post.process.part()
+    for post in posts:
+        if post.process is not None:
+            post.process.end()
             post.process = None

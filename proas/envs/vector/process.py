@@ -74,6 +74,7 @@ class WorkerProcess:
             self._itself = psutil.Process(self._process.pid)
         self._channel = Channel(ours)
         self._alive = True
+        self._parting = False
         with suppress(ChannelClosed):  # a process that has ended already is found out in ready()
             self._channel.send(setup, timeout=_SEND_S)
 
@@ -81,11 +82,6 @@ class WorkerProcess:
     def pid(self) -> int:
         """Process id."""
         return self._process.pid
-
-    @property
-    def alive(self) -> bool:
-        """Whether it was not ended yet, as far as is known."""
-        return self._alive
 
     def fileno(self) -> int:
         """Descriptor, for ``select``."""
@@ -161,18 +157,18 @@ class WorkerProcess:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
 
-    def end(self, *, politely: bool = False) -> None:
-        """End it and let go of it. Doing so twice does nothing.
+    def part(self) -> None:
+        """Ask it to close its world and leave; :meth:`end` waits for that a moment."""
+        with suppress(ChannelClosed):
+            self._channel.send(LEAVE, timeout=_LEAVE_S)
+        self._parting = True
 
-        Args:
-            politely: Give it a moment to close its world.
-        """
+    def end(self) -> None:
+        """End it and let go of it. Doing so twice does nothing."""
         if not self._alive:
             return
         self._alive = False
-        if politely:
-            with suppress(ChannelClosed):
-                self._channel.send(LEAVE, timeout=_LEAVE_S)
+        if self._parting:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_LEAVE_S)
         self.kill()
