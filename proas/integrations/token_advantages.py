@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ __all__ = ["TokenSpans", "add_to_steps", "scale_steps", "step_means"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Real = TypeVar("Real", bound=np.floating[Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +103,14 @@ def step_means(advantages: npt.NDArray[np.floating], mask: npt.NDArray[np.generi
     return np.where(np.abs(means - first) <= 1e-9 * np.abs(first), first, means)
 
 
-def add_to_steps(advantages: npt.NDArray[np.floating], spans: TokenSpans, values: Floats) -> npt.NDArray[np.floating]:
+def add_to_steps(advantages: npt.NDArray[Real], spans: TokenSpans, values: Floats) -> npt.NDArray[Real]:
     """A copy in which every token of a step has the step's value added: ``(K,)`` and ``(S,)`` give ``(K,)``."""
     changed = advantages.copy()
     changed[spans.index] += values[spans.owner].astype(advantages.dtype)
     return changed
 
 
-def scale_steps(advantages: npt.NDArray[np.floating], spans: TokenSpans, weights: Floats) -> npt.NDArray[np.floating]:
+def scale_steps(advantages: npt.NDArray[Real], spans: TokenSpans, weights: Floats) -> npt.NDArray[Real]:
     """A copy in which every token of a step is multiplied by the step's weight: ``(K,)`` and ``(S,)`` give ``(K,)``."""
     changed = advantages.copy()
     scaled = changed[spans.index].astype(np.float64) * weights[spans.owner]

@@ -23,6 +23,7 @@ from proas.rollouts import RolloutBatch
 __all__ = ["ShapedTokens", "TokenRows", "shape_tokens"]
 
 Numbers = npt.NDArray[np.floating[Any]]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,9 @@ def shape_tokens(rows: TokenRows, run: CreditRun, iteration: int) -> ShapedToken
         raise DataError("the estimator's advantages are not finite", hint="look at the rewards and at grad_norm")
     gathered = gather(rows.fields, rows.offsets, padding=rows.padding)
     gathered_at = time.monotonic()
-    tokens = _before_shaping(rows.advantages, gathered, run)
-    base = step_means(tokens, rows.mask, gathered.spans)
+    tokens, base = _before_shaping(rows, gathered, run)
     credited = run.credit(_with_base(gathered.batch, base), iteration)
-    shaped = scale_steps(tokens, gathered.spans, credited.weights)
+    shaped = scale_steps(tokens, gathered.spans, credited.weights).astype(rows.advantages.dtype)
     metrics = {
         **credited.metrics,
         "proas/rows": float(len(rows.fields)),
@@ -92,24 +92,39 @@ def shape_tokens(rows: TokenRows, run: CreditRun, iteration: int) -> ShapedToken
     return ShapedTokens(shaped, credited.shaped.batch, metrics)
 
 
-def _before_shaping(advantages: Numbers, gathered: Gathered, run: CreditRun) -> Numbers:
-    """The estimator's advantages, without groups of mere penalties where asked for, with GiGPO's where asked for."""
-    tokens = advantages
+def _before_shaping(rows: TokenRows, gathered: Gathered, run: CreditRun) -> tuple[Floats, Floats]:
+    """Token advantages ``(K,)`` and base advantages of the steps ``(S,)``.
+
+    The estimator's, without groups of mere penalties where asked for, with GiGPO's steps where asked for. Sums are
+    taken in double precision: steps share a cluster of penalty redistribution when their values are the same, and the
+    rounding of a sum that nearly cancels would make them differ.
+    """
+    tokens = np.asarray(rows.advantages, dtype=np.float64)
+    lengths = [len(rollout.steps) for rollout in gathered.batch]
+    base = _settled(step_means(tokens, rows.mask, gathered.spans), lengths)
     if run.config.penalty_only_groups == "drop":
-        dropped = lone_penalties(gathered.batch, run.config)
-        lengths = [len(rollout.steps) for rollout in gathered.batch]
-        tokens = scale_steps(tokens, gathered.spans, np.repeat(np.where(dropped, 0.0, 1.0), lengths))
+        kept = np.repeat(np.where(lone_penalties(gathered.batch, run.config), 0.0, 1.0), lengths)
+        tokens = scale_steps(tokens, gathered.spans, kept)
+        base = base * kept
     if run.settings.estimator == "gigpo":
-        tokens = add_to_steps(tokens, gathered.spans, gigpo_step_advantages(gathered.batch, run.config))
-    return tokens
+        steps = gigpo_step_advantages(gathered.batch, run.config)
+        tokens = add_to_steps(tokens, gathered.spans, steps)
+        base = base + steps
+    return tokens, base
 
 
-def _with_base(batch: RolloutBatch, base: npt.NDArray[np.float64]) -> RolloutBatch:
+def _settled(base: Floats, lengths: Sequence[int]) -> Floats:
+    ends = np.cumsum(lengths, dtype=np.int64)
+    pieces = [settled(base[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
+    return np.concatenate([np.empty(0), *pieces])
+
+
+def _with_base(batch: RolloutBatch, base: Floats) -> RolloutBatch:
     """Rollouts with the base advantage on each step."""
     based = []
     at = 0
     for rollout in batch:
-        values = settled(base[at : at + len(rollout.steps)]).tolist()
+        values = base[at : at + len(rollout.steps)].tolist()
         at += len(rollout.steps)
         steps = tuple(
             step.model_copy(update={"base_advantage": value}) for step, value in zip(rollout.steps, values, strict=True)

@@ -135,7 +135,7 @@ def run(overrides: Sequence[str], connection: Connection, out: Path, *, timeout:
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, [support, os.environ.get("PYTHONPATH", "")])),
         "VERL_PLATFORM": "cpu",
-        "VERL_USE_EXTERNAL_MODULES": "cpu_backend",
+        "VERL_USE_EXTERNAL_MODULES": "cpu_backend,checked_trainer",
         "PROAS_TEST_WITNESS": str(witness),
         "NEO4J_URI": connection.uri,
         "NEO4J_USERNAME": connection.username,
