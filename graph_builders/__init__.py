@@ -43,6 +43,12 @@ def _alfworld() -> Builder:
     return AlfWorldBuilder()
 
 
+def _trajectories() -> Builder:
+    from proas.graph_builders.trajectories import TrajectoriesBuilder
+
+    return TrajectoriesBuilder()
+
+
 def _webshop() -> Builder:
     from proas.graph_builders.webshop import WebShopBuilder
 
@@ -53,7 +59,12 @@ def _distill() -> Builder:
     raise UsageError("a teacher needs a model and settings", hint="make a proas.graph_builders.distill.DistillBuilder")
 
 
-_BUILDERS: dict[str, Callable[[], Builder]] = {"alfworld": _alfworld, "webshop": _webshop, "distill": _distill}
+_BUILDERS: dict[str, Callable[[], Builder]] = {
+    "alfworld": _alfworld,
+    "webshop": _webshop,
+    "trajectories": _trajectories,
+    "distill": _distill,
+}
 # Each entry imports its module only when it is asked for: a source may need an extra that others do without.
 
 

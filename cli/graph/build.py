@@ -15,6 +15,8 @@ from rich.text import Text
 from proas.cli.console import Output, facts_table, plain
 from proas.cli.graph.sources import Asked, SourceOptions, chosen_builder, epilogue_of, one_path
 from proas.cli.graph.sources.distill import DistillOptions
+from proas.cli.graph.sources.quality import QualityOptions
+from proas.cli.graph.sources.trajectories import TrajectoriesOptions
 from proas.cli.graph.sources.webshop import WebShopOptions
 from proas.cli.options import DatabaseOptions, EnvOptions, Json, Strict, TrialLimit, with_options
 
@@ -40,6 +42,8 @@ class Expansion(StrEnum):
 def build(
     webshop: WebShopOptions,
     distill: DistillOptions,
+    trajectories: TrajectoriesOptions,
+    quality: QualityOptions,
     database: DatabaseOptions,
     data: Annotated[
         list[Path] | None,
@@ -51,7 +55,10 @@ def build(
         ),
     ] = None,
     source: Annotated[
-        str, typer.Option("--source", help="What is built from: alfworld, webshop or distill.", metavar="NAME")
+        str,
+        typer.Option(
+            "--source", help="What is built from: alfworld, webshop, trajectories or distill.", metavar="NAME"
+        ),
     ] = "alfworld",
     env: Annotated[
         str | None,
@@ -94,8 +101,8 @@ def build(
 
     output = Output(json_wanted=json)
     name = graph or source
-    asked = Asked(tuple(data or ()), env, output, tuple(option or ()), name)
-    groups: dict[str, SourceOptions] = {"webshop": webshop, "distill": distill}
+    asked = Asked(tuple(data or ()), env, output, tuple(option or ()), name, quality)
+    groups: dict[str, SourceOptions] = {"webshop": webshop, "distill": distill, "trajectories": trajectories}
     chosen = chosen_builder(source, asked, groups)
     path = one_path(asked.data, source) if source not in MANY_PATHS else None
     options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, fields
 from itertools import islice
@@ -84,7 +84,7 @@ class TrajectoriesBuilder:
             "steps": told.steps,
             "steps_unread": told.steps_unread,
             "steps_dropped": dropped,
-            "examples": [asdict(aside) for aside in told.kept[:_SHOWN]],
+            "examples": [asdict(aside) for aside in _examples(told.kept)],
         }
 
     def _read(self, data: Path | None) -> Intake:
@@ -105,7 +105,16 @@ class TrajectoriesBuilder:
         return self._intake
 
 
-_SHOWN = 20
+_EXAMPLES = 5
+
+
+def _examples(kept: Iterable[Aside]) -> Iterator[Aside]:
+    """The first few of each problem."""
+    seen: Counter[str] = Counter()
+    for aside in kept:
+        seen[aside.problem] += 1
+        if seen[aside.problem] <= _EXAMPLES:
+            yield aside
 
 
 def _rejected(aside: Aside) -> Rejected:

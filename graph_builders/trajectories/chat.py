@@ -191,6 +191,8 @@ def _answered(message: Message, answers: Sequence[Message]) -> Iterator[Turn]:
 
 def _calls_in(text: str) -> Iterator[Call]:
     """Tool calls that stand in the text itself, in Hermes' tags or as AgentGym's object of thought and function."""
+    if "{" not in text:
+        return
     said = _without_thoughts(text).strip()
     objects = _TOOL_CALL.findall(said)
     if not objects and said.startswith("{") and said.endswith("}") and '"function_name"' in said:
@@ -204,7 +206,12 @@ def _calls_in(text: str) -> Iterator[Call]:
 
 def heard(text: str) -> tuple[str, bool | None]:
     """What the environment said, without labels and lists of what may be done next; ``False`` where it refused."""
-    plain = _RESPONSE.sub("", _OFFERED.sub("", _HEARD.sub("", text))).strip()
+    plain = _HEARD.sub("", text)
+    if "AVAILABLE ACTIONS:" in plain:
+        plain = _OFFERED.sub("", plain)
+    if "<" in plain:
+        plain = _RESPONSE.sub("", plain)
+    plain = plain.strip()
     return plain, False if _REFUSED.match(plain) else None
 
 
@@ -229,6 +236,8 @@ def spoken(text: str) -> str:
 
 
 def _without_thoughts(text: str) -> str:
+    if "<" not in text:
+        return text
     lower = text.lower()
     if len(lower) != len(text):  # a few letters change their length
         lower = text

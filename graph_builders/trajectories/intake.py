@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from pydantic import ValidationError
 
+from proas.envs import EnvSpec
 from proas.errors import StateError, UsageError
 from proas.graph_builders.trajectories.dialects import Dialect, dialect_of, environment_of
 from proas.graph_builders.trajectories.episodes import Aside, Episode
@@ -43,7 +44,7 @@ class Settings:
         score_max: The highest score; ``None`` for the environment's own.
         unscored: What an episode without score is worth.
         replay: Whether episodes are played again.
-        data: Where the data of an environment lies, by its name.
+        worlds: Environments to play episodes in, by name, with their data; others are opened from their default.
         purification: Which steps are worth keeping.
         least_support: Demonstrations that a transition needs.
 
@@ -57,7 +58,7 @@ class Settings:
     score_max: float | None = None
     unscored: Unscored = "skip"
     replay: Replay = "auto"
-    data: dict[str, Path] = field(default_factory=dict)
+    worlds: Mapping[str, EnvSpec] = field(default_factory=dict)
     purification: Purification = "loop_erased"
     least_support: int = 1
 
@@ -73,7 +74,7 @@ class Settings:
             raise UsageError(f"the threshold must lie in (0, 1], not at {self.threshold}", hint=hint)
         if self.score_max is not None and not 0 < self.score_max < float("inf"):
             raise UsageError(f"the highest score must be positive, not {self.score_max}")
-        if self.data and self.replay == "never":
+        if self.worlds and self.replay == "never":
             raise UsageError("an environment's data serves to play episodes again", hint="leave one of the two out")
         if self.least_support < 1:
             raise UsageError(f"the least support must be at least 1, not {self.least_support}")
@@ -139,7 +140,7 @@ class Intake:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._worlds = Worlds(settings.data, replay=settings.replay)
+        self._worlds = Worlds(settings.worlds, replay=settings.replay)
         self._envs = state_names()
         self._dialects: dict[str, Dialect] = {}
         self.totals = Totals()
@@ -284,8 +285,12 @@ class Intake:
             self.totals.put_aside(rollout)
             return
         self.totals.steps += len(rollout.steps)
-        says_nothing = placed.dialect.says_nothing
-        self.totals.steps_unread += sum(says_nothing(step.observation) for step in rollout.steps if step.observation)
+        last = len(rollout.steps) - 1  # many logs end with the agent's last words
+        self.totals.steps_unread += sum(
+            placed.dialect.says_nothing(step.observation)
+            for t, step in enumerate(rollout.steps)
+            if step.observation or t < last
+        )
         if enter:
             yield from self._entered(placed, rollout, replayed=False, first=True)
         else:

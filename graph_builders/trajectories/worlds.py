@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from proas.envs import EnvSpec, open_world
@@ -46,12 +45,12 @@ class Worlds:
     """The environments' tasks, each opened when the first episode asks for it.
 
     Args:
-        data: Where the data of an environment lies, by its name; others are opened from their default, if they have it.
+        specs: Environments with their data, by name; others are opened from their default, if they have it.
         replay: ``never`` opens none.
     """
 
-    def __init__(self, data: Mapping[str, Path] | None = None, *, replay: Replay = "auto") -> None:
-        self._data = dict(data or {})
+    def __init__(self, specs: Mapping[str, EnvSpec] | None = None, *, replay: Replay = "auto") -> None:
+        self._specs = dict(specs or {})
         self._replay = replay
         self._opened: dict[str, _Opened | None] = {}
 
@@ -112,9 +111,9 @@ class Worlds:
         if self._replay == "never":
             return None
         try:
-            return _Opened(open_world(EnvSpec(env, self._data.get(env))), env)
+            return _Opened(open_world(self._specs.get(env) or EnvSpec(env)), env)
         except (DataError, EnvironmentFailure, UsageError) as error:
-            if env in self._data or self._replay == "require":
+            if env in self._specs or self._replay == "require":
                 raise type(error)(
                     f"the environment {env} is needed to play its episodes again: {error.message}", hint=error.hint
                 ) from error

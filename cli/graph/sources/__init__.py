@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proas.cli.graph.sources.base import Asked, Epilogue, SourceOptions, WithEpilogue
+from proas.cli.graph.sources.quality import QualityOptions
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +41,12 @@ def chosen_builder(source: str, asked: Asked, groups: Mapping[str, SourceOptions
             option = given[0].replace("_", "-")
             raise UsageError(f"--{option} belongs to --source {name}, not to {source}", hint="leave it out")
     if source not in ANY_ENVIRONMENT:
-        for name, value in (("--env", asked.env), ("--option", asked.options)):
+        kept = asked.quality != QualityOptions()
+        for name, value in (
+            ("--env", asked.env),
+            ("--option", asked.options),
+            ("--purification or --min-support", kept),
+        ):
             if value:
                 raise UsageError(f"{name} does not go with --source {source}", hint="leave it out")
     return groups[source].builder(asked) if source in groups else builder(source)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from rich.console import RenderableType
 
+from proas.cli.graph.sources.quality import QualityOptions
+
 if TYPE_CHECKING:
     from proas.cli.console import Output
     from proas.graph_builders import Builder
@@ -26,6 +28,7 @@ class Asked:
         output: Where notes and progress go.
         options: Values of ``--option``.
         graph: Name of the graph that is built into.
+        quality: What of an episode is worth keeping.
     """
 
     data: tuple[Path, ...]
@@ -33,6 +36,7 @@ class Asked:
     output: Output
     options: tuple[str, ...] = ()
     graph: str = ""
+    quality: QualityOptions = field(default_factory=QualityOptions)
 
 
 @dataclass(frozen=True, slots=True)

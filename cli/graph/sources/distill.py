@@ -42,13 +42,6 @@ class ReplyReading(StrEnum):
     STRICT = "strict"
 
 
-class Rule(StrEnum):
-    """Purification rule."""
-
-    LOOP_ERASED = "loop_erased"
-    PAPER = "paper"
-
-
 def _option(panel: str, name: str, text: str, metavar: str, **bounds: Any) -> Any:
     return typer.Option(name, help=text, metavar=metavar, rich_help_panel=panel, **bounds)
 
@@ -141,18 +134,12 @@ class DistillOptions:
         Path | None,
         _option(_BUDGET, "--journal", "File of the attempts, from which a rerun goes on; one for each graph.", "PATH"),
     ] = None
-    purification: Annotated[
-        Rule, _option(_QUALITY, "--purification", "Cut every return to an earlier state, or only idle steps.", "NAME")
-    ] = Rule.LOOP_ERASED
     max_detour: Annotated[
         float,
         _option(
             _QUALITY, "--max-detour", "Longest success, in lengths of the shortest; 0 takes any.", "RATIO", min=0.0
         ),
     ] = 2.0
-    min_support: Annotated[
-        int, _option(_QUALITY, "--min-support", "Successes that must have a transition.", "N", min=1, max=LARGEST)
-    ] = 1
     min_agreement: Annotated[
         float,
         _option(_QUALITY, "--min-agreement", "Share of the successes that must have it.", "SHARE", min=0.0, max=1.0),
@@ -222,7 +209,10 @@ class DistillOptions:
             concurrency=self.concurrency,
             budget=Budget(self.budget_tokens, self.budget_attempts),
             quality=QualityFilter(
-                self.purification.value, self.max_detour or None, self.min_support, self.min_agreement
+                asked.quality.purification.value,
+                self.max_detour or None,
+                asked.quality.min_support,
+                self.min_agreement,
             ),
         )
 

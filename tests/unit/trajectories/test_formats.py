@@ -86,7 +86,7 @@ def test_formats_are_named() -> None:
 
 
 def test_members_of_an_object_are_episodes_by_name() -> None:
-    text = "You are in the middle of a room.\nYour task is to: put a mug in desk.\n> go to desk 1\nOn the desk 1, you see a"
+    text = "You are in the middle of a room.\nYour task is to: put a mug in desk.\n> go to desk 1\nOn the desk 1"
     answers = list(episodes_in(Record({"put_0": text, "put_1": text, "note": 3}, "log", 1), chosen_formats(AUTO)))
     assert [answer.id if isinstance(answer, Episode) else answer.problem for _, answer in answers] == [
         "put_0",
@@ -209,7 +209,9 @@ NAMES = sorted(
     | {"output", "schema_version", "env", "task", "success", "reward", "score", "metadata", "extra", "id", "loss"}
     | {"transcript", "data", "tool_call_id", "source_call_id", "is_copied_context", "function_call", "item_id"}
 )
-WORDS = st.sampled_from(["user", "assistant", "gpt", "agent", "system", "ATIF-v1.4", "> look\nx", "\ud83d", "Action:", ""])
+WORDS = st.sampled_from(
+    ["user", "assistant", "gpt", "agent", "system", "ATIF-v1.4", "> look\nx", "\ud83d", "Action:", ""]
+)
 RECORDS = st.recursive(
     VALUES | WORDS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=8),
@@ -244,7 +246,9 @@ def _places(value: Any) -> Any:
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    path.write_bytes(b'{"messages": [{"role": "assistant", "content": "\xff"}]}\n{"messages": 3}\n[1\n' + b"[" * 200_000)
+    path.write_bytes(
+        b'{"messages": [{"role": "assistant", "content": "\xff"}]}\n{"messages": 3}\n[1\n' + b"[" * 200_000
+    )
     asides = [answer for answer in read_episodes(path) if isinstance(answer, Aside)]
     assert [(aside.problem, aside.line) for aside in asides] == [
         ("bad_json", 1),

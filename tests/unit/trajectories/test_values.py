@@ -120,7 +120,7 @@ def test_a_cut_archive_gives_what_comes_before_the_cut(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot read .*missing"):
+    with pytest.raises(DataError, match=r"cannot read .*missing"):
         list(json_texts(tmp_path / "missing"))
     with pytest.raises(DataError, match="cannot read"):
         list(json_texts(tmp_path))
