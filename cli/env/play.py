@@ -14,7 +14,7 @@ from rich.text import Text
 
 from proas.cli.console import Output, facts_table, plain
 from proas.cli.options import LARGEST, DatabaseOptions, EnvOptions, Json, VersionOption, env_spec, with_options
-from proas.errors import UsageError
+from proas.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from proas.cli.env.episode import Episode
@@ -103,6 +103,8 @@ def play(
         return
     if env is None:
         raise UsageError("which environment?", hint="`proas env list` names them")
+    if save is not None and not save.absolute().parent.is_dir():
+        raise DataError(f"cannot write {save}: there is no folder {save.parent}", hint="make it first")
     from proas.cli.env.choice import opened
 
     views = _Views(graph, version, database, output)
@@ -207,7 +209,7 @@ def _begun(world: World, typed: str | None, seed: int, max_steps: int | None, ou
     """An episode of the task that was meant."""
     from proas.cli.env.choice import chosen_task
     from proas.cli.env.episode import Episode
-    from proas.errors import DataError, TaskError
+    from proas.errors import TaskError
 
     env = world.environment(step_limit=max_steps)
     if typed is not None:
