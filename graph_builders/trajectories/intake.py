@@ -278,7 +278,7 @@ class Intake:
         rollout = _rollout(placed, placed.task.keys[0], name, success=success)
         if isinstance(rollout, Rollout):
             try:
-                rollout = attach_states(rollout)
+                rollout = _with_states(rollout, placed.dialect)
             except StateError as error:
                 rollout = _aside(placed.episode, "no_states", error.message)
         if isinstance(rollout, Aside):
@@ -341,6 +341,18 @@ def _rollout(placed: _Placed, key: str, name: str, *, success: bool) -> Rollout 
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         return _aside(episode, "too_long", f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+
+
+def _with_states(rollout: Rollout, dialect: Dialect) -> Rollout:
+    """States from the text. A success whose log ends with the agent's words is read as if its answer were there."""
+    last = rollout.steps[-1] if rollout.steps else None
+    words = dialect.last_words(last.action) if rollout.success and last is not None and not last.observation else ""
+    if last is None or not words or rollout.has_states:
+        return attach_states(rollout)
+    told = last.model_copy(update={"observation": words})
+    found = attach_states(rollout.model_copy(update={"steps": (*rollout.steps[:-1], told)}))
+    steps = (*found.steps[:-1], found.steps[-1].model_copy(update={"observation": ""}))
+    return found.model_copy(update={"steps": steps})
 
 
 def _bare(rollout: Rollout) -> Rollout:

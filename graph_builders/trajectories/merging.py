@@ -101,14 +101,14 @@ class Demonstrations:
         return "new"
 
     def graphs(self, *, least: int = 1) -> Iterator[Built | Rejected]:
-        """The graph of each task, in the order of their keys; each is let go of once it is given out.
+        """The graph of each task, in the order of their keys.
 
         Args:
             least: Demonstrations that a transition needs. What then lies on no way from the start to the goal is left
                 out as well.
         """
         for key in sorted(self._tasks):
-            yield _graph(key, self._tasks.pop(key), least)
+            yield _graph(key, self._tasks[key], least)
 
 
 def _facts(state: State | None) -> Sequence[str]:

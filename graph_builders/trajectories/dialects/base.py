@@ -65,6 +65,11 @@ class Dialect:
         del observation
         return None
 
+    def last_words(self, action: str) -> str:
+        """What the environment says to the action that won, for logs that end before it; empty where it may vary."""
+        del action
+        return ""
+
     def says_nothing(self, observation: str) -> bool:
         """Whether an observation is none of the environment's own, so that no state can be read from it."""
         del observation

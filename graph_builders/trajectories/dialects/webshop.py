@@ -9,7 +9,7 @@ from proas.envs.webshop.goal import Target, bare_instruction
 from proas.errors import DataError
 from proas.graph_builders.trajectories.dialects.base import Dialect
 from proas.graph_builders.trajectories.episodes import Call
-from proas.states.webshop.actions import spoken_action
+from proas.states.webshop.actions import Spoken, spoken_action
 from proas.states.webshop.pages import Shown, read_page, stated_goal
 from proas.states.webshop.text import target_of
 
@@ -18,6 +18,7 @@ __all__ = ["WebShopDialect"]
 _INSTRUCTION = re.compile(r"(?:webshop\s*(?:\[SEP\])?\s*)?instruction:", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _CENT = 0.005
+_DONE = "Thank you for shopping with us!"
 
 
 class WebShopDialect(Dialect):
@@ -56,6 +57,10 @@ class WebShopDialect(Dialect):
     def final_score(self, observation: str) -> float | None:
         """What ``Your score (min 0.0, max 1.0)`` says."""
         return read_page(observation).score
+
+    def last_words(self, action: str) -> str:
+        """A purchase always ends on the same page."""
+        return _DONE if spoken_action(action) == Spoken("click", "buy now") else ""
 
     def says_nothing(self, observation: str) -> bool:
         """No page that we know."""
