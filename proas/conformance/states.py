@@ -50,7 +50,9 @@ def order(subject: Subject, ledger: Ledger) -> None:
             if not moment.facts or moment.state is None:
                 continue
             done = frozenset(m.action for m in trace.moments[1 : t + 1] if m.info.valid)
-            first, then = reached.setdefault((moment.facts, done, moment.info.won), (trace, t))
+            # What was done last may count: it says what the agent attends to.
+            same = (moment.facts, done, _last_change(trace, t), moment.info.won)
+            first, then = reached.setdefault(same, (trace, t))
             if first.actions[:then] == trace.actions[:t]:
                 continue
             other = first.moments[then].state
@@ -61,20 +63,29 @@ def order(subject: Subject, ledger: Ledger) -> None:
         ledger.note("info.facts is empty, so that nothing says when two situations are the same")
 
 
+def _last_change(trace: Trace, t: int) -> str:
+    """The last action up to a moment that changed the state."""
+    for now in range(t, 0, -1):
+        moment, before = trace.moments[now], trace.moments[now - 1]
+        if moment.state != before.state:
+            return moment.canonical
+    return ""
+
+
 def _swapped(subject: Subject, task: str) -> Iterator[Trace]:
     """Episodes with two successive actions exchanged, and others that do two admissible actions in both orders."""
     env = subject.environment()
     rng = subject.rng("order", task)
     places = [(trace, t) for trace in subject.of_task(task) for t in range(len(trace.actions) - 1)]
     for trace, t in rng.sample(places, min(len(places), subject.samples)):
-        first, second = trace.actions[t : t + 2]
+        before, (first, second), rest = trace.actions[:t], trace.actions[t : t + 2], trace.actions[t + 2 :]
         listed = trace.moments[t].info.admissible
         tries = [(second, first)] if first != second else []
         if len(listed) > 1 and rng.random() < 0.5:
             one, two = rng.sample(listed, 2)
             tries = [(one, two), (two, one)]
         for pair in tries:
-            yield subject.again(env, trace, (*trace.actions[:t], *pair))
+            yield subject.again(env, trace, (*before, *pair, *rest))
 
 
 def _moments(traces: Iterable[Trace]) -> Iterator[tuple[Trace, int]]:
@@ -249,7 +260,7 @@ def _few(subject: Subject) -> list[Trace]:
     for task in subject.tasks:
         traces = subject.of_task(task)
         longest = sorted(traces, key=lambda trace: -len(trace.actions))[:1]
-        chosen += dict.fromkeys((*traces[:1], *longest))
+        chosen += [*traces[:1], *(trace for trace in longest if trace is not traces[0])]
     return chosen[:8]
 
 

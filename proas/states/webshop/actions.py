@@ -9,7 +9,7 @@ __all__ = ["Spoken", "plain_words", "spoken_action"]
 
 _TAGGED = re.compile(r"<action>(.*?)</action>", re.IGNORECASE | re.DOTALL)
 _ACTION = re.compile(r"(?:^|\n|\baction\s*:)\s*(search|click|think)\s*\[(.*)\]", re.IGNORECASE | re.DOTALL)
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(r"[ \t\r\n]+")  # a no-break space stays: some products' options are told apart by it
 
 
 class Spoken(NamedTuple):
@@ -25,7 +25,7 @@ def spoken_action(words: str) -> Spoken | None:
     said = tagged.group(1) if tagged else words
     found = _ACTION.search(said)
     if found is not None:
-        return Spoken(found.group(1).lower(), _SPACE.sub(" ", found.group(2)).strip().lower())
+        return Spoken(found.group(1).lower(), _SPACE.sub(" ", found.group(2)).strip(" ").lower())
     return Spoken("think", "") if said.strip().lower().startswith("think") else None
 
 

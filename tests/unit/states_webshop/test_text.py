@@ -104,6 +104,22 @@ def test_actions_inside_other_words(words: str) -> None:
     assert "chosen color: black" in _at_item().observe(words, ITEM).state.facts
 
 
+def test_a_no_break_space_in_an_option_is_kept() -> None:
+    """Products of the real set have them; the shop tells ``wine red`` with one from ``wine red`` without."""
+    page = ITEM.replace("black [SEP] white", "wine\xa0red [SEP] wine red")
+    key = KEY.replace("black", "wine%C2%A0red")
+    reader = TextObserver(key, target_of(key))
+    reader.begin(INDEX)
+    reader.observe("search[lamp]", RESULTS)
+    reader.observe("click[P000000001]", page)
+    assert (
+        reader.observe("click[wine red]", page).canonical == "click[color: wine\xa0red]"
+    )  # alike, as the reward sees it
+    seen = reader.observe("click[ Wine\xa0Red ]", page)
+    assert (seen.valid, seen.canonical) == (True, "click[color: wine\xa0red]")
+    assert "chosen color: wine\xa0red" in seen.state.facts
+
+
 @pytest.mark.parametrize(
     "words", ["click[color]", "click[size]", "click[oak lamp]", "click[]", "buy it", "click[next >]"]
 )
