@@ -123,7 +123,7 @@ def _engines() -> None:
 
             name = f"guided-{self.replica_rank}"
             server = ray.remote(GuidedServer).options(name=name, num_cpus=1, max_concurrency=64)
-            self.servers = [server.remote(self.model_config.local_path or self.model_config.path)]
+            self.servers = [server.remote(self.model_config.path)]
             self._server_handle, self._server_address = self.servers[0], name
 
     class GuidedRollout(BaseRollout):
