@@ -78,7 +78,7 @@ class _Player:
         start = state = follower.begin(env, observation)
         steps: list[Step] = []
         for t, step in enumerate(rollout.steps):
-            command = self._dialect.command(env, step.action)
+            command = self._dialect.command(env, step.action, step.observation)
             if command is None:
                 steps.append(step.model_copy(update={"canonical": _THINK, "state": state, "valid": True}))
                 continue

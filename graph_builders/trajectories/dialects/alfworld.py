@@ -86,11 +86,16 @@ class AlfWorldDialect(Dialect):
         """None of the game's sentences."""
         return read_answer(observation).reply == "unknown"
 
-    def command(self, env: Any, action: str) -> str | None:
-        """The command in the wording of the game that is played."""
+    def command(self, env: Any, action: str, answer: str) -> str | None:
+        """The command in the wording of the game that is played; words that were refused as they are.
+
+        What was refused may have been in the wording of another release, and would be taken in the right one.
+        """
         command = spoken_command(action)
         if command is None:
             return None if is_thought(action) else action
+        if read_answer(answer).reply == "refused":
+            return action
         if command.verb == "move" and env.game.rules.wording == "put":
             return f"put {command.object} in/on {command.target}"
         return command.canonical

@@ -75,9 +75,15 @@ class Dialect:
         del observation
         return False
 
-    def command(self, env: Any, action: str) -> str | None:
-        """What the running environment is to be given for an action; ``None`` for a thought, which it is not told."""
-        del env
+    def command(self, env: Any, action: str, answer: str) -> str | None:
+        """What the running environment is to be given for an action; ``None`` for a thought, which it is not told.
+
+        Args:
+            env: The environment.
+            action: The action as the log has it.
+            answer: What the log says that the environment answered; may be empty.
+        """
+        del env, answer
         return action
 
     def difference(self, recorded: str, ours: str, task: str) -> str:

@@ -66,9 +66,9 @@ class WebShopDialect(Dialect):
         """No page that we know."""
         return read_page(observation).kind == "nothing"
 
-    def command(self, env: Any, action: str) -> str | None:
+    def command(self, env: Any, action: str, answer: str) -> str | None:
         """The action in the original's form."""
-        del env
+        del env, answer
         spoken = spoken_action(action)
         if spoken is None:
             return action

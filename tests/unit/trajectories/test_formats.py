@@ -49,8 +49,8 @@ def test_what_was_played_is_read_back(tmp_path: Path, env: str, writer: str) -> 
         assert environment_of(episode, state_names()) == env
         turns = [turn for turn in episode.turns if not turn.action.startswith(("think:", "think["))]
         said = [turn.action if turn.call is None else dialect.worded(turn.call) for turn in turns]
-        assert [dialect.command(_Wording(), action) for action in said] == [
-            dialect.command(_Wording(), step.action) for step in rollout.steps
+        assert [dialect.command(_Wording(), action, "") for action in said] == [
+            dialect.command(_Wording(), step.action, "") for step in rollout.steps
         ]
         told = [step.observation.strip() for step in rollout.steps]
         unrecorded = FORMAT_OF[writer] in ("agentgym", "verl")  # these end with the agent's last words

@@ -167,7 +167,7 @@ SCORES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "how", "outcome"), SCORES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("fields", "how", "outcome"), SCORES, ids=str)
 def test_success_is_told_by_score_and_threshold(
     tmp_path: Path, fields: dict[str, Any], how: dict[str, Any], outcome: str
 ) -> None:
