@@ -43,6 +43,12 @@ def _alfworld() -> Builder:
     return AlfWorldBuilder()
 
 
+def _scienceworld() -> Builder:
+    from proas.graph_builders.scienceworld import ScienceWorldBuilder
+
+    return ScienceWorldBuilder()
+
+
 def _trajectories() -> Builder:
     from proas.graph_builders.trajectories import TrajectoriesBuilder
 
@@ -62,6 +68,7 @@ def _distill() -> Builder:
 _BUILDERS: dict[str, Callable[[], Builder]] = {
     "alfworld": _alfworld,
     "webshop": _webshop,
+    "scienceworld": _scienceworld,
     "trajectories": _trajectories,
     "distill": _distill,
 }

@@ -16,6 +16,7 @@ from proas.cli.console import Output, facts_table, plain
 from proas.cli.graph.sources import Asked, SourceOptions, chosen_builder, epilogue_of, one_path
 from proas.cli.graph.sources.distill import DistillOptions
 from proas.cli.graph.sources.quality import QualityOptions
+from proas.cli.graph.sources.scienceworld import ScienceWorldOptions
 from proas.cli.graph.sources.trajectories import TrajectoriesOptions
 from proas.cli.graph.sources.webshop import WebShopOptions
 from proas.cli.options import DatabaseOptions, EnvOptions, Json, Strict, TrialLimit, with_options
@@ -41,6 +42,7 @@ class Expansion(StrEnum):
 @with_options
 def build(
     webshop: WebShopOptions,
+    scienceworld: ScienceWorldOptions,
     distill: DistillOptions,
     trajectories: TrajectoriesOptions,
     quality: QualityOptions,
@@ -57,7 +59,9 @@ def build(
     source: Annotated[
         str,
         typer.Option(
-            "--source", help="What is built from: alfworld, webshop, trajectories or distill.", metavar="NAME"
+            "--source",
+            help="What is built from: alfworld, webshop, scienceworld, trajectories or distill.",
+            metavar="NAME",
         ),
     ] = "alfworld",
     env: Annotated[
@@ -102,7 +106,12 @@ def build(
     output = Output(json_wanted=json)
     name = graph or source
     asked = Asked(tuple(data or ()), env, output, tuple(option or ()), name, quality)
-    groups: dict[str, SourceOptions] = {"webshop": webshop, "distill": distill, "trajectories": trajectories}
+    groups: dict[str, SourceOptions] = {
+        "webshop": webshop,
+        "scienceworld": scienceworld,
+        "distill": distill,
+        "trajectories": trajectories,
+    }
     chosen = chosen_builder(source, asked, groups)
     path = one_path(asked.data, source) if source not in MANY_PATHS else None
     options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)

@@ -137,8 +137,9 @@ def open_world(spec: EnvSpec) -> World:
 
 def _load() -> None:
     from proas.envs.alfworld.world import ALFWORLD
+    from proas.envs.scienceworld.world import SCIENCEWORLD
     from proas.envs.webshop.world import WEBSHOP
 
-    for kind in (ALFWORLD, WEBSHOP):
+    for kind in (ALFWORLD, SCIENCEWORLD, WEBSHOP):
         _KINDS.setdefault(kind.name, kind)
     load_plugins()

@@ -78,8 +78,9 @@ def state_names() -> tuple[str, ...]:
 
 def _load() -> None:
     from proas.states.alfworld.kind import ALFWORLD
+    from proas.states.scienceworld.kind import SCIENCEWORLD
     from proas.states.webshop.kind import WEBSHOP
 
-    for kind in (ALFWORLD, WEBSHOP):
+    for kind in (ALFWORLD, SCIENCEWORLD, WEBSHOP):
         _KINDS.setdefault(kind.name, kind)
     load_plugins()

@@ -83,7 +83,7 @@ def test_states_take_only_the_goal() -> None:
     for room, path in _modules():
         if room == "states":
             from_envs = [name for name in _imports(path) if name.startswith("proas.envs")]
-            goals = ("proas.envs.alfworld.goal.", "proas.envs.webshop.goal.")
+            goals = ("proas.envs.alfworld.goal.", "proas.envs.scienceworld.goal.", "proas.envs.webshop.goal.")
             assert all(name.startswith(goals) for name in from_envs), (path, from_envs)
 
 
