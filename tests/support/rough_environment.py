@@ -80,6 +80,7 @@ MISHAPS: Mapping[str, Callable[[], object]] = {
     "leave": lambda: sys.exit(3),
     "exit": lambda: os._exit(7),
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "close all": lambda: os.closerange(3, 200),
     "segfault": lambda: ctypes.string_at(0),
     "grow": _grow,
     "allocate": _allocate,

@@ -37,12 +37,17 @@ class Post:
     Attributes:
         process: The process; ``None`` where it must be started.
         requests: What it has yet to answer.
-        unexplained: How often in a row it ended with no step under way.
+        careful: It ended with no step under way, so that what is left is done one request at a time.
     """
 
     process: WorkerProcess | None = None
     requests: list[Request] = field(default_factory=list)
-    unexplained: int = 0
+    careful: bool = False
+
+    @property
+    def batch(self) -> Sequence[Request]:
+        """What the worker is handed next."""
+        return self.requests[:1] if self.careful else self.requests
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,6 @@ from proas.errors import EnvironmentFailure, UsageError
 
 __all__ = ["IsolatedVector"]
 
-_UNEXPLAINED = 3
-"""Times in a row that a worker may end between two steps before its episodes are given up."""
 _IDLE_S = 1.0
 _RECYCLE = 0.8
 """Share of the memory cap beyond which a worker without an episode is replaced."""
@@ -141,7 +139,7 @@ class IsolatedVector(SlottedVector):
     def _carried_out(self, requests: Sequence[Begin | Act]) -> Mapping[int, Turn]:
         answers: dict[int, Turn] = {}
         for post in self._posts:
-            post.requests = []
+            post.requests, post.careful = [], False
         for request in requests:
             if isinstance(request, Begin):
                 self._histories.pop(request.slot, None)
@@ -206,7 +204,7 @@ class IsolatedVector(SlottedVector):
         for post in posts:
             assert post.process is not None
             try:
-                post.process.post(tuple(post.requests))
+                post.process.post(tuple(post.batch))
                 waiting.append(post)
             except ChannelClosed:
                 self._lose(post, self._ended(post), answers)
@@ -267,16 +265,19 @@ class IsolatedVector(SlottedVector):
         return f"the {'step' if step else 'reset'} took more than {self._limit(step):g} s"
 
     def _ended(self, post: Post) -> Lost:
-        """What to make of a worker that has ended by itself."""
-        assert post.process is not None
-        post.process.kill()  # what it has started, and itself where it only stopped talking
-        mark = post.process.mark()
-        message = f"its process is gone: {post.process.how_it_ended()}"
+        """What to make of a worker that does not talk any more."""
+        process = post.process
+        assert process is not None
+        # One that lives on and has lost its voice may long be at another slot than the one that cost it.
+        telling = process.leaves()
+        how = process.how_it_ended()
+        process.kill()  # what it has started, and itself where it only stopped talking
+        mark = process.mark() if telling else None
+        message = f"its process is gone: {how}"
         return Lost("crash", message, mark.slot if mark else None, mark.step if mark else 0)
 
     def _take(self, post: Post, reply: Reply, answers: dict[int, Turn]) -> None:
         """Enter a reply in the books."""
-        post.unexplained = 0
         requests = post.requests
         post.requests = requests[len(reply.answers) :]
         for request, answer in zip(requests, reply.answers, strict=False):
@@ -340,16 +341,17 @@ class IsolatedVector(SlottedVector):
         self._dismiss(post)
         self._replaced += 1
         if lost.slot is not None:
-            post.unexplained = 0
             blamed = [lost.slot]
         else:
-            post.unexplained += 1
-            blamed = [request.slot for request in post.requests] if post.unexplained >= _UNEXPLAINED else []
-        for slot in dict.fromkeys(blamed):
+            # Unexplained. What is left is now done one by one; the second time, it is clear whose it was.
+            blamed = [request.slot for request in post.batch] if post.careful else []
+            post.careful = True
+        for slot in blamed:
             request = next(r for r in post.requests if r.slot == slot)
             again = isinstance(request, Again)
             message = f"{lost.message}{', while it was played again' if again else ''}"
-            fault = Fault(slot, self._task_of(request), lost.step, lost.kind, message)
+            step = lost.step if lost.slot is not None else self._step_of(request)
+            fault = Fault(slot, self._task_of(request), step, lost.kind, message)
             action = request.action or "" if isinstance(request, Act) else ""
             self._faults.append(fault)
             self._give_up(slot, Turn.of_fault(fault, action), answers)

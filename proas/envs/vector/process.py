@@ -129,6 +129,14 @@ class WorkerProcess:
             raise ChannelClosed("the process has ended")
         return message
 
+    def leaves(self) -> bool:
+        """Whether it has ended by itself, or does within a moment: the channel closes a little earlier."""
+        try:
+            self._process.wait(_LEAVE_S)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def mark(self) -> Mark | None:
         """What it is busy with; final once it has ended."""
         return self._marker.read()
