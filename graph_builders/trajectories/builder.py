@@ -91,8 +91,8 @@ class TrajectoriesBuilder:
         if self._intake is None:
             files = find_files(self._paths or ((data,) if data is not None else ()))
             total = sum(path.stat().st_size for path in files)
-            common = os.path.commonpath([path.parent for path in files])
-            named = [(path, os.path.relpath(path, common)) for path in files]
+            common = os.path.commonpath([path.absolute().parent for path in files])
+            named = [(path, os.path.relpath(path.absolute(), common)) for path in files]
             intake = Intake(self._settings)
             with self._progress(total) as progress:
                 rollouts = intake.rollouts(named, progress=progress, all_=self._rollouts is not None)

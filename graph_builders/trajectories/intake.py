@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from proas.envs import EnvSpec
-from proas.errors import StateError, UsageError
+from proas.errors import ProASError, StateError, UsageError
 from proas.graph_builders.trajectories.dialects import Dialect, dialect_of, environment_of
 from proas.graph_builders.trajectories.episodes import Aside, Episode
 from proas.graph_builders.trajectories.formats import AUTO, chosen_formats
@@ -175,9 +175,21 @@ class Intake:
                         continue
                     number += 1
                     self.totals.formats[answer.format] += 1
-                    yield from self._taken(answer, f"{name}#{number}", all_=all_)
+                    # Rollouts of ours are known by their ids, which several runs may have given alike.
+                    own = answer.id if answer.rollout is not None else ""
+                    called = f"{name}#{number}" if not own else own if len(files) == 1 else f"{name}:{own}"
+                    yield from self._guarded(answer, called, all_=all_)
         finally:
             self._worlds.close()
+
+    def _guarded(self, episode: Episode, name: str, *, all_: bool) -> Iterator[Rollout]:
+        """What an episode came to; an error of an environment's or its states' costs that episode alone."""
+        try:
+            yield from self._taken(episode, name, all_=all_)
+        except ProASError:
+            raise  # the environment cannot be opened at all
+        except Exception as error:  # noqa: BLE001  # one odd episode must not cost the others; the report names it
+            self.totals.put_aside(_aside(episode, "fault", f"{type(error).__name__}: {error}"))
 
     def _taken(self, episode: Episode, name: str, *, all_: bool) -> Iterator[Rollout]:
         placed = self._placed(episode)
@@ -318,7 +330,7 @@ def _rollout(placed: _Placed, key: str, name: str, *, success: bool) -> Rollout 
     """The episode as a rollout of a task, without states unless it came with them."""
     episode = placed.episode
     if episode.rollout is not None:
-        return episode.rollout.model_copy(update={"success": success})
+        return episode.rollout.model_copy(update={"success": success, "id": name[-512:]})
     try:
         return Rollout(
             id=name[-512:],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from proas.envs import EnvSpec
-from proas.envs.alfworld import sample_root
+from proas.envs.alfworld import AlfWorldEnv, sample_root
 from proas.errors import DataError, UsageError
 from proas.graph_builders import BuildOptions, Built, Rejected
 from proas.graph_builders.trajectories import Settings, TrajectoriesBuilder, find_files
@@ -350,3 +350,33 @@ def test_things_kept_aside_are_bounded_and_counted(tmp_path: Path) -> None:
     builder, _, rejected = text_only(path)
     assert len(rejected) == 1000
     assert builder.summary()["asides"] == {"unknown_format": 3000}
+
+
+def test_the_same_rollouts_of_several_runs_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rollouts = played("webshop", tasks=2)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "second").mkdir()
+    paths = [lines(Path("a.jsonl"), map(WRITERS["ours"], rollouts))]
+    paths += [lines(tmp_path / "second" / "a.jsonl", map(WRITERS["ours"], rollouts))]
+    builder = TrajectoriesBuilder(Settings(), paths, rollouts=Path("out.jsonl"))
+    builder.count(None, BuildOptions())
+    batch = load_rollouts(Path("out.jsonl"))
+    assert not batch.rejects
+    assert [r.id for r in batch] == [f"{name}:{r.id}" for name in ("a.jsonl", "second/a.jsonl") for r in rollouts]
+    assert builder.totals.entered == {"replayed": 2, "duplicate": 2}
+
+
+def test_an_error_in_an_environment_costs_one_episode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = played("alfworld", tasks=2)
+    path = lines(tmp_path / "log", [messages(first), messages(second)])
+    step = AlfWorldEnv.step
+
+    def failing(env: AlfWorldEnv, action: str) -> object:
+        if env.task == first.task:
+            raise KeyError(action)
+        return step(env, action)
+
+    monkeypatch.setattr(AlfWorldEnv, "step", failing)
+    _, graphs, rejected = built(path)
+    assert list(graphs) == [second.task]
+    assert [(one.problem, one.source) for one in rejected] == [("fault", "log:1")]
