@@ -157,6 +157,33 @@ class Talkative(Vault):
         return None if answer is None else (answer[0], f"{answer[1]} ({next(self.count)})")
 
 
+class Greeting(Vault):
+    """Begins with other words each time."""
+
+    count: ClassVar[itertools.count[int]] = itertools.count()
+
+    def opening(self) -> str:
+        return f"Welcome, visitor {next(self.count)}. {super().opening()}"
+
+
+class Mute(Vault):
+    """Says nothing at all, so that text does not show what was refused."""
+
+    refusal = ""
+
+    def after(self, now: Scene, action: str) -> tuple[Scene, str] | None:
+        answer = super().after(now, action)
+        return None if answer is None else (answer[0], "")
+
+
+class Trusting(VaultStates):
+    """Takes the agent at its word."""
+
+    def after(self, before: Scene, command: str, observation: str) -> Scene | None:
+        words = command.split()
+        return vault.moved(before, *words) if len(words) == 2 else None
+
+
 class Dancing(Vault):
     """Lists what does not apply."""
 
@@ -235,6 +262,8 @@ define("failing-observer", told=Failing)
 define("own-keys", follower=lambda env: OwnKeys())
 define("unsettled-reset", game=Unsettled)
 define("answers-by-chance", game=Talkative)
+define("opening-by-chance", game=Greeting)
+define("mute", game=Mute, told=Trusting)
 define("admissible-lies", game=Dancing)
 define("unwritable-words", game=Surrogate)
 define("valid-lies", env=AllValid)

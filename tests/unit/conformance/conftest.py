@@ -9,19 +9,13 @@ from types import ModuleType
 
 import pytest
 
-HERE = Path(__file__).parent
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+from proas.envs import env_names
+from tests.support.plugins import EXAMPLES, plugged
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def broken() -> Iterator[ModuleType]:
     """The module of the variants, which registers them."""
-    folders = [str(HERE), str(EXAMPLES)]
-    sys.path[:0] = folders
-    try:
-        import broken_vaults
-
-        yield broken_vaults
-    finally:
-        for folder in folders:
-            sys.path.remove(folder)
+    with plugged("vault", "broken_vaults", folders=(Path(__file__).parent, EXAMPLES)):
+        assert "sound-vault" in env_names()
+        yield sys.modules["broken_vaults"]
