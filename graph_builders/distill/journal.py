@@ -26,6 +26,8 @@ __all__ = ["Attempt", "Journal"]
 
 _KIND = "proas.distill"
 _SCHEMA = 1
+_LONGEST_LINE = 256 * 1024 * 1024
+"""Bytes; an attempt of 50 steps takes about a tenth of a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class Journal:
         self.attempts: list[Attempt] = []
         self.rejects: list[Reject] = []
         self.cut_off = 0
+        if path.exists() and not path.is_file():
+            raise DataError(f"cannot open the journal {path}: it is not a file")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(f"{path}.lock")
@@ -175,7 +179,9 @@ class Journal:
         """Whole lines with their place; a torn one at the end is cut off."""
         offset = 0
         self._file.seek(0)
-        while line := self._file.readline():
+        while line := self._file.readline(_LONGEST_LINE):
+            if len(line) == _LONGEST_LINE:
+                raise DataError(f"{self.path} is not the journal of a teacher", hint="name another file by --journal")
             if not line.endswith(b"\n"):
                 self.cut_off = len(line)
                 os.truncate(self._file.fileno(), offset)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from proas.agents import Completion, EpisodeSettings, Job, Message, Prompter, PromptSettings, Sampling, play_episode
 from proas.agents.model import Usage
@@ -114,12 +114,13 @@ class ReplayEndpoint:
         self._counting = threading.Lock()
         self._ended = threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self._port = self._socket.getsockname()[1]
         self._connections: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+        return f"http://127.0.0.1:{self._port}/v1"
 
     def __enter__(self) -> Self:
         self._listener = threading.Thread(target=self._listen, daemon=True)
@@ -130,19 +131,23 @@ class ReplayEndpoint:
         self.close()
 
     def close(self) -> None:
-        """Stop listening and cut every connection."""
+        """Stop listening, cut every connection and wait for the threads."""
+        self.vanish()
+        self._listener.join(5)
+        for thread in self._threads:
+            thread.join(5)
+
+    def vanish(self) -> None:
+        """Be gone, as a server whose process was killed: new connections are refused, old ones cut."""
         self._ended.set()
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         with self._counting:
-            held, threads = list(self._connections), list(self._threads)
+            held = list(self._connections)
         for connection in held:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-        self._listener.join(5)
-        for thread in threads:
-            thread.join(5)
 
     def _listen(self) -> None:
         while not self._ended.is_set():
@@ -157,25 +162,37 @@ class ReplayEndpoint:
             thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):
+        # Closed by hand in the end: a file over a socket keeps it open, whatever else was closed.
+        stream = connection.makefile("rb")
+        try:
             if connection.recv(1, socket.MSG_PEEK) == b"\x16":  # a greeting in TLS, answered as plain servers do
                 connection.sendall(reply_bytes(400, b"plain HTTP request expected"))
                 return
-            stream = connection.makefile("rb")
-            while not self._ended.is_set():
-                first = stream.readline().decode("latin-1").split()
-                if len(first) < 2:
-                    break
-                headers: dict[str, str] = {}
-                while (line := stream.readline().decode("latin-1").strip()) != "":
-                    name, _, value = line.partition(":")
-                    headers[name.lower()] = value.strip()
-                body = stream.read(int(headers.get("content-length", "0")))
-                if not self._handle(connection, first[1], headers, body):
-                    break
-            stream.close()
-        with self._counting:
-            self._connections.discard(connection)
+            while not self._ended.is_set() and self._request(connection, stream):
+                pass
+        except OSError:
+            return
+        finally:
+            with suppress(OSError):
+                stream.close()
+            connection.close()
+            with self._counting:
+                self._connections.discard(connection)
+
+    def _request(self, connection: socket.socket, stream: BinaryIO) -> bool:
+        """Read and answer one request; false ends the connection."""
+        first = stream.readline().decode("latin-1").split()
+        if len(first) < 2:
+            return False
+        headers: dict[str, str] = {}
+        while (line := stream.readline().decode("latin-1").strip()) != "":
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        length = int(headers.get("content-length", "0"))
+        body = stream.read(length)
+        if len(body) < length:  # the caller went away in the middle
+            return False
+        return self._handle(connection, first[1], headers, body)
 
     def _handle(self, connection: socket.socket, path: str, headers: dict[str, str], body: bytes) -> bool:
         """Answer one request; false ends the connection."""
