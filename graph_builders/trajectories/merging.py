@@ -130,7 +130,11 @@ def _graph(key: str, told: _SoFar, least: int) -> Built | Rejected:
     goals = {name for name, state in told.states.items() if told.index[state.key] == told.ladder.last}
     kept = _from_start_to_goal(told.start.key, goals, tuple(supported.values()))
     if not kept:
-        few = f"no way to the goal has {least} demonstrations" if least > 1 else "purified, no way leads to the goal"
+        few = (
+            f"no way to the goal has {least} demonstrations"
+            if least > 1
+            else "without the falls to an earlier subgoal no way leads to the goal"
+        )
         return Rejected(key, "low_support" if least > 1 else "no_way", f"{few}, of {len(told.walks)} in all")
     ends = {told.start.key} | {end for edge in kept for end in (edge.source_state, edge.target_state)}
     states = {name: state for name, state in (told.states | {told.start.key: told.start}).items() if name in ends}

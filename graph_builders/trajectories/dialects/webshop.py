@@ -16,6 +16,7 @@ from proas.states.webshop.text import target_of
 __all__ = ["WebShopDialect"]
 
 _INSTRUCTION = re.compile(r"(?:webshop\s*(?:\[SEP\])?\s*)?instruction:", re.IGNORECASE)
+_FORM = re.compile(r"\w+\[[^\n]*\]")
 _SPACE = re.compile(r"\s+")
 _CENT = 0.005
 _DONE = "Thank you for shopping with us!"
@@ -67,12 +68,14 @@ class WebShopDialect(Dialect):
         return read_page(observation).kind == "nothing"
 
     def command(self, env: Any, action: str, answer: str) -> str | None:
-        """The action in the original's form."""
+        """The action in the original's form, out of other words; one that has it already as it is, capitals and all."""
         del env, answer
         spoken = spoken_action(action)
-        if spoken is None:
-            return action
-        return None if spoken.verb == "think" else f"{spoken.verb}[{spoken.argument}]"
+        if spoken is not None and spoken.verb == "think":
+            return None
+        if spoken is None or _FORM.fullmatch(action.strip()):
+            return action.strip()
+        return f"{spoken.verb}[{spoken.argument}]"
 
     def difference(self, recorded: str, ours: str, task: str) -> str:
         """The kind of page, the number of a page of results and whether the target is on it, the score.
