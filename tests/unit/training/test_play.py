@@ -46,7 +46,9 @@ def test_episodes_are_whole_records_and_their_tokens_say_the_same(policy: Langua
     assert done.policy_seconds > 0
 
 
-def test_recorded_log_probabilities_are_those_of_the_whole_sequence(policy: LanguagePolicy, world: AlfWorldWorld) -> None:
+def test_recorded_log_probabilities_are_those_of_the_whole_sequence(
+    policy: LanguagePolicy, world: AlfWorldWorld
+) -> None:
     how = replace(HOW, temperature=0.7)
     with torch.inference_mode():
         for episode in play_tasks(world, policy, world.tasks[:2], how).episodes:

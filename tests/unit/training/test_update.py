@@ -11,7 +11,7 @@ import torch
 
 from proas.envs.alfworld.world import AlfWorldWorld
 from proas.errors import UsageError
-from proas.rollouts import Rollout
+from proas.rollouts import Rollout, Step
 from proas.training.config import PolicySettings, TrainConfig
 from proas.training.crew import Crew
 from proas.training.episodes import TextLimits
@@ -111,10 +111,44 @@ def test_two_workers_play_the_same_and_sum_to_the_same_gradient(
             gradient, stats = crew.gradient(list(signals), ORDER)
             found.append((report, gradient, stats))
             if workers == 2:
-                with pytest.raises(UsageError, match="no policy"):
-                    crew.play("train", tasks, HOW, keep=True) if False else _bad_call(crew)
+                with pytest.raises(UsageError, match="no ALFWorld task 'nowhere'"):
+                    crew.play("valid", ["nowhere", "nowhere else"], HOW, keep=False)
                 assert crew.gradient(list(signals), ORDER)[1].tokens == stats.tokens  # it works on after a fault
     (one, g1, s1), (two, g2, s2) = found
     assert [r.model_dump() for r in one.rollouts] == [r.model_dump() for r in two.rollouts]
     torch.testing.assert_close(g1, g2, rtol=1e-3, atol=1e-6)
     assert (s1.tokens, s1.weight) == (s2.tokens, pytest.approx(s2.weight))
+
+
+def test_weights_of_the_loss_count_masked_steps_and_leave_out_rollouts_without_signal() -> None:
+    config = TrainConfig()  # a mean over steps
+    steps = [(1.0, 2), (0.0, 4), (0.0, 1), (0.0, 1)]
+    rollouts = [_shaped("a", steps[:2]), _shaped("b", steps[2:])]
+    signals = signals_of(rollouts, config)
+    assert list(signals) == ["a"]
+    assert signals["a"].weights.tolist() == pytest.approx([1 / 4 / 2, 1 / 4 / 4])
+    with_critic = signals_of(rollouts, config, {name: np.ones(2, dtype=np.float32) for name in "ab"})
+    assert list(with_critic) == ["a", "b"]
+    per_token = signals_of(rollouts, config.updated({"update.unit": "token"}))
+    assert per_token["a"].weights.tolist() == pytest.approx([1 / 8, 1 / 8])
+
+
+def test_an_update_without_any_signal_changes_nothing(crew: Crew) -> None:
+    before = crew.weights.clone()
+    metrics = update(crew, FlatAdam(crew.weights, 0.1), {}, {}, TrainConfig(), 1)
+    assert torch.equal(before, crew.weights)
+    assert metrics["update/steps"] == 0.0
+
+
+def test_minibatches_share_all_rollouts(crew: Crew, tasks: tuple[str, ...]) -> None:
+    report = crew.play("train", tasks, HOW, keep=True)
+    signals = signals_for(report)
+    config = TrainConfig().updated({"update.minibatches": 4, "update.epochs": 2})
+    metrics = update(crew, FlatAdam(crew.weights, 1e-3), signals, owners_of(report, tasks), config, 1)
+    assert metrics["update/steps"] == 8
+    assert metrics["update/tokens"] == 2 * sum(step.tokens for rollout in report.rollouts for step in rollout.steps)
+
+
+def _shaped(name: str, steps: list[tuple[float, int]]) -> Rollout:
+    made = tuple(Step(action="x", advantage=advantage, tokens=tokens) for advantage, tokens in steps)
+    return Rollout(id=name, env="env", task=name, steps=made, success=True)
