@@ -271,16 +271,25 @@ class NoisyPolicy:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._expert = ShortestPolicy(rng)
+        self._random = RandomPolicy(rng)
         self._skill = 0.0
         self._before = ""
 
     def act(self, env: GameEnv[S]) -> str:
-        """The expert's action, or an error."""
+        """The expert's action, or an error. Raises ``EnvironmentFailure`` where nothing applies any more."""
         if env.info.steps == 0:
             self._skill = self._rng.random()
             self._before = ""
-        self._before = self._expert.act(env) if self._rng.random() < self._skill else self._error(env)
+        self._before = self._expert_or_error(env)
         return self._before
+
+    def _expert_or_error(self, env: GameEnv[S]) -> str:
+        if self._rng.random() < self._skill:
+            try:
+                return self._expert.act(env)
+            except EnvironmentFailure:
+                return self._error(env)  # astray for good, it stumbles on
+        return self._error(env)
 
     def _error(self, env: GameEnv[S]) -> str:
         kind = self._rng.choices(("wander", "repeat", "invalid"), (0.6, 0.1, 0.3))[0]
@@ -290,4 +299,4 @@ class NoisyPolicy:
             words = self._rng.choice([*env.game.admissible(env.game.start), "look around"]).split()
             self._rng.shuffle(words)
             return " ".join(words)
-        return self._rng.choice(env.info.admissible)
+        return self._random.act(env)

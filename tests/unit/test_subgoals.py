@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proas.subgoals import GOAL_REACHED, Condition, Ladder, Subgoal, generic_ladder
+from proas.subgoals import (
+    GOAL_REACHED,
+    Condition,
+    Ladder,
+    Rung,
+    Subgoal,
+    any_order,
+    generic_ladder,
+    ladder_of,
+)
 
 
 def ladder(*conditions: Condition) -> Ladder:
@@ -107,3 +118,34 @@ def test_kinds_are_taken_literally(kind: str) -> None:
     if kind != "*":
         assert holds(f"holding {{o:{kind}}}", facts=[f"holding {kind} 7"])
         assert not holds(f"holding {{o:{kind}}}", facts=[f"holding x{kind} 7"])
+
+
+def test_a_ladder_stands_between_start_and_goal() -> None:
+    ladder = ladder_of([Rung("hold it", (("holding {o:apple}",),), ("grab one",))], start="look", goal="eat it")
+    assert [(rung.index, rung.description) for rung in ladder.subgoals] == [(0, "look"), (1, "hold it"), (2, "eat it")]
+    assert ladder.subgoals[1].phrases == ("grab one",)
+    assert [ladder.index(facts) for facts in ((), ("holding apple 3",), (GOAL_REACHED,))] == [0, 1, 2]
+    own = ladder_of([], goal=Rung("both", (("a", "b"),)))
+    assert (own.last, own.index(("a",)), own.index(("b", "a"))) == (1, 0, 1)
+    with pytest.raises(ValueError, match="malformed"):
+        ladder_of([Rung("bad", (("{",),))])
+
+
+def test_things_in_any_order_climb_one_ladder() -> None:
+    facts = ["has pear", "has apple", "has plum"]
+    ladder = ladder_of(any_order(facts, told="have {count} of {of}", phrases=("fruit",)))
+    assert [rung.description for rung in ladder.subgoals[1:-1]] == ["have 1 of 3", "have 2 of 3", "have 3 of 3"]
+    for order in permutations(facts):
+        assert [ladder.index(order[:count]) for count in range(4)] == [0, 1, 2, 3]
+    assert any_order([]) == []
+
+
+def test_many_things_in_any_order_leave_out_the_crowded_middle() -> None:
+    """Rungs that could be met in more than a thousand ways would have to be written out in the database."""
+    facts = [f"fact {number}" for number in range(15)]
+    rungs = any_order(facts)
+    assert [rung.description for rung in rungs] == [f"{count} of 15" for count in (1, 2, 3, 12, 13, 14, 15)]
+    ladder = ladder_of(rungs)
+    reached = [ladder.index(facts[:count]) for count in (0, 1, 2, 3, 7, 11, 12, 14, 15)]
+    assert reached == [0, 1, 2, 3, 3, 3, 4, 6, 7]
+    assert all(len(rung.condition) <= 1000 for rung in any_order([f"{n}" for n in range(90)]))
