@@ -133,7 +133,7 @@ def _graph(key: str, told: _SoFar, least: int) -> Built | Rejected:
         few = (
             f"no way to the goal has {least} demonstrations"
             if least > 1
-            else "without the falls to an earlier subgoal no way leads to the goal"
+            else "what purification leaves does not lead to the goal"
         )
         return Rejected(key, "low_support" if least > 1 else "no_way", f"{few}, of {len(told.walks)} in all")
     ends = {told.start.key} | {end for edge in kept for end in (edge.source_state, edge.target_state)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -103,5 +104,5 @@ def _misfit(value: object, formats: tuple[Format, ...]) -> Unreadable:
     if isinstance(value, dict):
         told = f"an object with {', '.join(map(repr, list(value)[:6])) or 'nothing in it'}"[: 2 * _EXCERPT]
     else:
-        told = f"{type(value).__name__} {value!r:.{_EXCERPT}}"
+        told = json.dumps(value)[:_EXCERPT]
     return Unreadable("unknown_format", f"not of {wanted}: {told}")
