@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proas.cli.env.guide import Guide, Look, Verdict
 from proas.envs.collect import recorded_step
-from proas.errors import StateError
+from proas.envs.vector.episodes import check_answer
+from proas.errors import EnvironmentFailure, ProASError, StateError
 from proas.rollouts import Ended, Rollout, State, Step
 
 if TYPE_CHECKING:
@@ -97,7 +100,9 @@ class Episode:
 
     def act(self, action: str) -> Moment:
         """Carry out an action. Raises ``ProASError`` where the environment fails."""
-        result = self.env.step(action)
+        with _environment_at_fault(self.env.name):
+            result = self.env.step(action)
+            check_answer(result.observation, result.reward, result.done, result.info)
         info = result.info
         self._done = result.done
         state: State | None = None
@@ -165,7 +170,9 @@ class Episode:
         self._steps = []
         self._states = []
         self._follower = None
-        self._first, info = self.env.reset(self.task, seed=self.seed)
+        with _environment_at_fault(self.env.name):
+            self._first, info = self.env.reset(self.task, seed=self.seed)
+            check_answer(self._first, 0.0, info.won, info)
         self._done = info.won
         try:
             self._follower = follower_for(self.env)
@@ -182,3 +189,20 @@ class Episode:
         look = self.guide.look(self._states[-1]) if self.guide is not None and self._follower is not None else None
         number = len(self._steps)
         return Moment(number, action, observation, info.admissible, info.valid, reward, look, verdict)
+
+
+@contextmanager
+def _environment_at_fault(name: str) -> Iterator[None]:
+    """Whatever an environment raises of its own is told as its fault.
+
+    Raises:
+        EnvironmentFailure: In place of any error that is not ours.
+    """
+    try:
+        yield
+    except ProASError:
+        raise
+    except Exception as error:
+        raise EnvironmentFailure(
+            f"{name}: {type(error).__name__}: {error}", hint="a fault of the environment, not of what was typed"
+        ) from error

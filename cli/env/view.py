@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["LISTED", "actions_listed", "moment_view", "summary", "ways_listed"]
 
 LISTED = 40
-"""Actions that are listed at each step; ``:actions`` lists them all."""
+"""Of more actions than these only the first words are shown at each step; ``:actions`` lists them."""
 _NARROW = 72
 """Below this width the graph's view stands under the environment's words."""
 _WAYS = 4
@@ -39,13 +40,14 @@ def moment_view(moment: Moment, *, title: str, width: int) -> RenderableType:
     """
     side = max(28, min(44, width * 2 // 5)) if width >= _NARROW else width
     main = width - side - 2 if width >= _NARROW else width
-    left: list[RenderableType] = [plain(moment.observation.strip() or "(the environment says nothing)")]
+    said = moment.observation.expandtabs(2).strip()
+    left: list[RenderableType] = [plain(said or "(the environment says nothing)")]
     if moment.number and not moment.valid:
         left.append(Text("That action did not apply.", "yellow"))
-    if moment.admissible:
-        left += ["", actions_listed(list(enumerate(moment.admissible, start=1))[:LISTED], width=main)]
     if len(moment.admissible) > LISTED:
-        left.append(Text(f"... {len(moment.admissible) - LISTED:,} more; :actions WORD finds some", "dim"))
+        left += ["", *_first_words(moment.admissible)]
+    elif moment.admissible:
+        left += ["", actions_listed(list(enumerate(moment.admissible, start=1)), width=main)]
     heading = Text.assemble((f"step {moment.number}", "bold cyan") if moment.number else ("start", "bold cyan"))
     if moment.action:
         heading.append_text(Text("  "))
@@ -59,6 +61,14 @@ def moment_view(moment: Moment, *, title: str, width: int) -> RenderableType:
     grid.add_column(width=side)
     grid.add_row(Group(*left), panel)
     return Group(rule, grid)
+
+
+def _first_words(actions: Sequence[str]) -> tuple[Text, Text]:
+    """Of many actions, how they begin and how many do."""
+    counts = Counter(action.split(" ", 1)[0] for action in actions)
+    words = [Text.assemble(plain(word), (f" ×{count}", "cyan")) for word, count in sorted(counts.items())]
+    note = Text(f"{len(actions):,} actions apply. :actions WORD lists those that hold a word.", "dim")
+    return Text(", ").join(words), note
 
 
 def actions_listed(numbered: Sequence[tuple[int, str]], *, width: int) -> RenderableType:

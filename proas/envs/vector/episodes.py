@@ -13,7 +13,7 @@ from proas.envs.collect import Follower
 from proas.envs.vector.records import Act, Again, Begin, Fault, FaultKind, Turn, fingerprint
 from proas.errors import EnvironmentFailure, TaskError, UsageError
 
-__all__ = ["Episodes", "FollowerMaker"]
+__all__ = ["Episodes", "FollowerMaker", "check_answer"]
 
 FollowerMaker = Callable[[Environment], Follower]
 """Makes what says in which state an episode is; ``proas.states.follower_for`` is one."""
@@ -62,7 +62,7 @@ class Episodes:
         try:
             env = self._environments.pop(slot, None) or self._new()
             observation, info = env.reset(task, seed=request.seed)
-            _check(observation, 0.0, info.won, info)
+            check_answer(observation, 0.0, info.won, info)
             player = request.player
             # Randomness for a simulation, not for secrets.
             policy = self._world.policy(player.policy, random.Random(player.seed)) if player else None  # noqa: S311
@@ -128,7 +128,7 @@ def _stepped(episode: _Episode, action: str) -> Turn:
     env, begin = episode.env, episode.begin
     result: StepResult = env.step(action)
     info = result.info
-    _check(result.observation, result.reward, result.done, info)
+    check_answer(result.observation, result.reward, result.done, info)
     turn = Turn(begin.slot, begin.task, action, result.observation, float(result.reward), bool(result.done), info)
     if episode.follower is None:
         return turn
@@ -136,7 +136,7 @@ def _stepped(episode: _Episode, action: str) -> Turn:
     return replace(turn, state=seen.state, canonical=seen.canonical, seeks=seen.seeks)
 
 
-def _check(observation: Any, reward: Any, done: Any, info: Any) -> None:
+def check_answer(observation: Any, reward: Any, done: Any, info: Any) -> None:
     """Refuse what a well-behaved environment never answers.
 
     Raises:
