@@ -153,6 +153,7 @@ class DistillOptions:
 
         if asked.env is None:
             raise UsageError("--source distill plays in an environment", hint="name it by --env, for example alfworld")
+        settings = self._settings(asked)
         choice = ModelChoice(
             self.model,
             self.endpoint,
@@ -162,7 +163,7 @@ class DistillOptions:
             connections=self.concurrency,
         )
         return DistillBuilder(
-            self._settings(asked),
+            settings,
             self.model,
             choice.open,
             self.journal or _default_journal(asked.graph),
