@@ -21,6 +21,7 @@ from proas.cli.demo import demo
 from proas.cli.env import app as env_app
 from proas.cli.faults import INTERRUPTED, fault_of, report
 from proas.cli.graph import app as graph_app
+from proas.cli.train import compare, evaluate, train
 from proas.errors import UsageError
 
 __all__ = ["app", "main", "run"]
@@ -44,6 +45,9 @@ app.command("label")(label.label)
 app.command("shape")(shape.shape)
 app.command("evolve")(evolve.evolve)
 app.command("generate")(generate.generate)
+app.command("train")(train)
+app.command("eval")(evaluate)
+app.command("compare")(compare)
 app.command("demo")(demo)
 
 
