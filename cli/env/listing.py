@@ -25,7 +25,7 @@ class _Found:
     Attributes:
         kind: The environment.
         missing: What has to be installed or mended first; empty where it is ready.
-        tasks: Number of tasks of its samples, or of all where it needs no data; ``None`` where it cannot be opened.
+        tasks: Number of tasks of its samples; ``None`` where it has none, or cannot be opened.
         policies: Names of the policies that come with it.
         states: Whether its states are known.
         builder: Whether reference graphs can be built from it by name.
@@ -66,7 +66,8 @@ def _look(kind: EnvKind) -> _Found:
     if not missing:
         try:
             with closing(open_world(EnvSpec(kind.name, kind.samples() if kind.samples is not None else None))) as world:
-                tasks, policies = len(world.tasks), tuple(world.policies)
+                policies = tuple(world.policies)
+                tasks = len(world.tasks) if kind.samples is not None else None  # a simulator may take long to tell
         except ProASError as error:
             missing = str(error)
         except Exception as error:  # noqa: BLE001 - of a plug-in: one that is broken must not hide the others
@@ -100,9 +101,9 @@ def _block(found: _Found) -> RenderableType:
         "data": kind.data,
     }
     if found.tasks is not None:
-        facts["tasks"] = (
-            f"{found.tasks:,} {'of the samples that ship with it' if kind.samples is not None else 'in all'}"
-        )
+        facts["tasks"] = f"{found.tasks:,} in the samples that ship with it"
+    elif not found.missing:
+        facts["tasks"] = f"proas env play {kind.name} --tasks"
     facts["steps"] = f"{kind.step_limit} as a rule"
     if found.policies:
         facts["policies"] = ", ".join(found.policies)
