@@ -8,9 +8,17 @@ from dataclasses import dataclass, field, replace
 
 from proas.errors import GraphCapacityError
 from proas.graph.client import Client, Transaction
-from proas.graph.records import TaskGraph
+from proas.graph.records import UNVERIFIED, TaskGraph
 from proas.graph.reports import AddReport
-from proas.graph.writing import Known, Pieces, known_tasks, lock_graph, missing_pieces, write_pieces
+from proas.graph.writing import (
+    Known,
+    Pieces,
+    confirm_transitions,
+    known_tasks,
+    lock_graph,
+    missing_pieces,
+    write_pieces,
+)
 from proas.keys import digest, state_key
 from proas.rollouts import Reject
 
@@ -132,6 +140,8 @@ class _Piece:
             counts = {"states": pieces.states, "transitions": pieces.transitions}
             tx.rows("count_version", graph=self._name, k=scope.version, run=BUILD_RUN, **counts)
         whole = len(pieces.rows) == len(missing.rows)
+        if whole:
+            confirm_transitions(tx, scope, sound, pieces)
         marks = sorted((graph.task.key, digests[graph.task.key]) for graph in sound) if whole else []
         if marks:
             tx.rows("mark_built", graph=self._name, rows=[{"task": task, "digest": mark} for task, mark in marks])
@@ -211,6 +221,10 @@ def _batches(task_graphs: Iterable[TaskGraph], rows: int) -> Iterator[list[TaskG
 
 def _digest(graph: TaskGraph) -> str:
     conditions = [subgoal.condition for subgoal in graph.ladder.subgoals]
+    keys = sorted(t.key for t in graph.transitions)
+    # Only what is out of the ordinary, so that most graphs have the digest of their keys alone.
+    seen = sorted((t.key, t.support, t.source == UNVERIFIED) for t in graph.transitions)
+    telling = [one for one in seen if one[1] > 1 or one[2]]
     return digest(
-        "task graph", graph.start.key, conditions, sorted(graph.states), sorted(t.key for t in graph.transitions)
+        "task graph", graph.start.key, conditions, sorted(graph.states), keys, *([telling] if telling else [])
     )

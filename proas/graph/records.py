@@ -13,7 +13,10 @@ from proas.keys import transition_key
 from proas.rollouts import State
 from proas.subgoals import Ladder
 
-__all__ = ["Task", "TaskGraph", "Transition"]
+__all__ = ["UNVERIFIED", "Task", "TaskGraph", "Transition"]
+
+UNVERIFIED = "unverified"
+"""Source of transitions that were read from a record and not carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ class Transition:
         source_state: Key of ``s``.
         action: Canonical action ``a``.
         target_state: Key of ``s'``.
-        source: Where the knowledge comes from: ``plan``, ``search``, ``expand``, ``rollout``, ...
+        source: Where the knowledge comes from: ``plan``, ``search``, ``expand``, ``rollout``, ...;
+            :data:`UNVERIFIED` where nothing was carried out.
         support: Number of independent demonstrations seen.
         since: Version of the graph that first held it; the store sets it, and ignores it when writing.
     """

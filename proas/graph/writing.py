@@ -28,6 +28,7 @@ __all__ = [
     "Known",
     "Pieces",
     "Scope",
+    "confirm_transitions",
     "known_tasks",
     "ladder_from_rows",
     "lock_graph",
@@ -208,6 +209,24 @@ def write_pieces(tx: Transaction, scope: Scope, pieces: Pieces) -> None:
         rows = iter([row for other, row in pieces.rows if other == name])
         while chunk := list(islice(rows, 1000)):
             tx.rows(name, graph=scope.graph, rows=chunk)
+
+
+def confirm_transitions(tx: Transaction, scope: Scope, graphs: Sequence[TaskGraph], created: Pieces) -> None:
+    """Raise the support of stored transitions to what these graphs have seen, and their source where it was unverified.
+
+    Repeating it changes nothing: the larger number stays, and is not added to.
+
+    Args:
+        tx: The transaction that holds the lock.
+        scope: From :func:`lock_graph`.
+        graphs: Task graphs without contradiction.
+        created: What was just written of them.
+    """
+    new = {row["key"] for name, row in created.rows if name == "create_transitions"}
+    stored = {edge.key: edge for graph in graphs for edge in graph.transitions if edge.key not in new}
+    rows = iter([{"key": key, "source": edge.source, "support": edge.support} for key, edge in sorted(stored.items())])
+    while chunk := list(islice(rows, 1000)):
+        tx.rows("confirm_transitions", graph=scope.graph, rows=chunk)
 
 
 def _task_row(graph: TaskGraph, scope: Scope, knows: Known) -> dict[str, Any]:

@@ -56,6 +56,28 @@ def test_a_rerun_changes_nothing_and_skips(graph, corridor, ask):
     assert [list(graph.rows(kind)) for kind in (TaskRow, SubgoalRow, StateRow, TransitionRow)] == before
 
 
+def test_more_demonstrations_raise_the_support_and_the_same_ones_do_not(graph, corridor):
+    sent = corridor.graph("t1")
+
+    def seen(support, source):
+        return replace(sent, transitions=tuple(replace(t, support=support, source=source) for t in sent.transitions))
+
+    def stored():
+        return {(t.support, t.source) for t in graph.read("t1").transitions}
+
+    for support, source, then in (
+        (2, "unverified", (2, "unverified")),
+        (2, "unverified", (2, "unverified")),
+        (5, "unverified", (5, "unverified")),
+        (3, "replayed", (5, "replayed")),  # fewer, but carried out
+        (4, "unverified", (5, "replayed")),
+    ):
+        graph.add([seen(support, source)])
+        assert stored() == {then}
+    assert graph.verify().ok
+    assert graph.add([seen(5, "unverified")]).skipped == 1
+
+
 def test_small_batches_give_the_same_graph(graph, corridor):
     report = graph.add([corridor.graph("t1"), corridor.graph("t2", 2)], batch_rows=16)
     assert (report.added_states, report.added_transitions) == (30 + 16, 29 + 15)
