@@ -116,7 +116,9 @@ class _Collection:
                 self._note(turn)
 
     def _note(self, turn: Turn) -> None:
-        growing = self._growing[turn.slot]
+        growing = self._growing.get(turn.slot)
+        if growing is None:
+            return  # of an episode that was under way before, and is none of ours
         if turn.fault is None:
             growing.steps.append(
                 recorded_step(
