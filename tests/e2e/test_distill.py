@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from tests.e2e.conftest import Proas, login
 from tests.support.replay_endpoint import MODEL, Book, ReplayEndpoint, entry, record
 
 pytestmark = pytest.mark.neo4j
+ROOT = Path(__file__).resolve().parents[2]
 TASKS = 4
 ATTEMPTS = 3
 LIMIT = 12
@@ -75,6 +78,22 @@ def test_from_nothing_to_a_verified_graph(
     assert proas("graph", "verify", "--graph", graph_name, "--json").document["ok"]
     again = distill("http://127.0.0.1:9")  # all attempts are there, so that nobody is asked
     assert (again.code, again.document["skipped"]) == (0, TASKS)
+
+
+def test_the_page_s_example(proas: Proas, graph_name: str, work: Path) -> None:
+    page = (ROOT / "docs" / "distill.md").read_text("utf-8")
+    generate, build = re.findall(r"^    proas (generate .*|graph build .* --graph taught .*)$", page, re.MULTILINE)
+    assert proas(*shlex.split(generate.replace("--count 12", "--count 2"))).code == 0
+    world = open_world(EnvSpec("alfworld", Path("games")))
+    jobs = [Job(task, number) for task in world.tasks for number in range(8)]
+    with ReplayEndpoint(record(world, jobs, lambda _job: "expert")) as endpoint:
+        words = shlex.split(build.replace("http://127.0.0.1:8000/v1", endpoint.url).replace("taught", graph_name))
+        done = proas(*words, "--json")
+    assert done.code == 0, done.err
+    proas("graph", "drop", graph_name, "--force", "--yes")
+    assert (done.document["tasks"], done.document["coverage"]["attempts"]) == (2, 16)
+    home = Path(os.environ["PROAS_HOME"])
+    assert done.document["coverage"]["journal"] == str(home / "journals" / f"{graph_name}.jsonl")
 
 
 def test_killed_in_the_middle_and_run_again(
