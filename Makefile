@@ -24,10 +24,17 @@ STAMP := $(shell printf '%s' '$(CURDIR)' | cksum | cut -d' ' -f1)
 RUNTIME := $(VENV)/.installed-$(STAMP)
 DEV := $(VENV)/.installed-dev-$(STAMP)
 
+# verl's environment stands apart: it pins releases that others do not want. It takes Python 3.11 or 3.12.
+VENV_VERL ?= .venv-verl
+VERL := $(VENV_VERL)/.installed-$(STAMP)
+PYTHON_VERL ?= $(shell for candidate in $(PYTHON) python3.12 python3.11 python3 python; do \
+	if $$candidate -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' \
+	>/dev/null 2>&1; then command -v $$candidate; break; fi; done)
+
 # One after the other, on a machine that does nothing else. BENCHMARKS="label evolve" runs some of them.
 BENCHMARKS ?= alfworld_engine vector shaping build label evolve local_server
 
-.PHONY: help install demo test lint types format wheel-test bench docs check clean
+.PHONY: help install demo test test-verl lint types format wheel-test bench docs check clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +60,23 @@ demo: $(RUNTIME)  ## Install, start a real Neo4j, and show the method end to end
 test: $(DEV)  ## Install what the tests need and run them
 	$(RUN) pytest -n logical --maxprocesses 4 --dist loadfile
 
+$(VERL): pyproject.toml tests/verl/requirements.txt tests/verl/overrides.txt
+	$(PYTHON_VERL) -m venv --clear $(VENV_VERL)
+	$(VENV_VERL)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@# uv takes from pip's settings nothing by itself; the index that the user has set for pip is meant for it too.
+	index="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(VENV_VERL)/bin/python -m pip config get global.index-url \
+		2>/dev/null || true)}}"; if [ -n "$$index" ]; then export UV_DEFAULT_INDEX="$$index"; fi; \
+	export VIRTUAL_ENV=$(VENV_VERL); \
+	$(VENV_VERL)/bin/uv pip install --quiet --editable . \
+		--requirement tests/verl/requirements.txt --override tests/verl/overrides.txt; \
+	$(VENV_VERL)/bin/uv pip install --quiet --no-deps trinity-rft==0.6.0
+	@touch $@
+
+test-verl:  ## Test the verl plug-in in an environment of its own: whole steps of verl, on the CPU
+	@if [ -z "$(PYTHON_VERL)" ]; then \
+		echo "Not run: verl needs Python 3.11 or 3.12, and none was found. PYTHON_VERL=... names one."; \
+	else $(MAKE) --no-print-directory $(VERL) && $(VENV_VERL)/bin/python -m pytest tests/verl; fi
+
 lint: $(DEV)  ## Check style
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
@@ -75,9 +99,9 @@ bench: $(DEV)  ## Measure; results go to benchmarks/results
 docs: $(DEV)  ## Write docs/cli.md from the commands themselves
 	$(PY) docs/generate_reference.py
 
-check: lint types wheel-test test  ## All that the CI runs
+check: lint types wheel-test test test-verl  ## All that the CI runs
 
 clean:  ## Remove the environment and everything built; data of the local server stays
-	rm -rf $(VENV) build dist demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV_VERL) build dist demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf ./*.egg-info

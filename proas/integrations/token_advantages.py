@@ -31,13 +31,15 @@ class TokenSpans:
     """Which tokens of the flat array each of S steps sampled.
 
     Attributes:
-        index: Places of all tokens that belong to a step, step after step, ``(J,)``.
-        owner: The step of each of these, ``(J,)``.
-        size: Number of steps, S.
+        first: First token of each step, ``(S,)``.
+        after: The one after its last, ``(S,)``; the same for a step without tokens.
+        order: The steps that have tokens, in the order of these.
+        size: Number of tokens of the flat array, K.
     """
 
-    index: Ints
-    owner: Ints
+    first: Ints
+    after: Ints
+    order: Ints
     size: int
 
     @classmethod
@@ -69,50 +71,58 @@ class TokenSpans:
                 f"row {row[j]}: a step's tokens {pairs[j].tolist()} are not within its response of {length} tokens",
                 hint="record spans where tokens are sampled, never by tokenising anew",
             )
-        lengths = after - first
-        owner = np.repeat(np.arange(len(row), dtype=np.int64), lengths)
-        before = np.cumsum(lengths) - lengths
-        index = np.arange(int(lengths.sum()), dtype=np.int64) + np.repeat(first - before, lengths)
-        taken = np.zeros(int(bounds[-1]), dtype=np.bool_)
-        taken[index] = True
-        if np.count_nonzero(taken) != index.size:
+        present = np.flatnonzero(after > first)
+        order = present[np.argsort(first[present], kind="stable")]
+        if (first[order][1:] < after[order][:-1]).any():
             raise DataError("two steps claim the same token", hint="spans of one row must not overlap")
-        return cls(index, owner, len(row))
+        return cls(first, after, order, int(bounds[-1]))
+
+    def spread(self, values: Floats, elsewhere: float) -> Floats:
+        """A value for every token, ``(K,)``: its step's, or the other one where it belongs to no step."""
+        count = len(self.order)
+        bounds = np.zeros(2 * count + 2, dtype=np.int64)
+        bounds[1:-1:2], bounds[2:-1:2], bounds[-1] = self.first[self.order], self.after[self.order], self.size
+        pieces = np.full(2 * count + 1, elsewhere)
+        pieces[1::2] = values[self.order]
+        return np.repeat(pieces, np.diff(bounds))
 
 
 def step_means(advantages: npt.NDArray[np.floating], mask: npt.NDArray[np.generic], spans: TokenSpans) -> Floats:
     """Base advantage of each step: the mean over its tokens that are in the loss, ``(S,)``.
 
     Outcome estimators give all tokens of a row the same advantage, so this is it; estimators that differ from token to
-    token (GAE) are summed up by their mean. A step without tokens gets 0.
+    token (GAE) are summed up by their mean. A step without such tokens gets 0.
 
     Args:
         advantages: ``(K,)``.
         mask: ``(K,)``, not zero where a token is in the loss.
         spans: Which tokens each step sampled.
     """
-    counted = np.asarray(mask, dtype=np.bool_)[spans.index]
-    owner = spans.owner[counted]
-    # Sums of thousands of equal float32 values would lose digits that the comparison with other steps needs.
-    values = np.asarray(advantages, dtype=np.float64)[spans.index[counted]]
-    count = np.bincount(owner, minlength=spans.size)
-    means = np.bincount(owner, weights=values, minlength=spans.size) / np.maximum(count, 1)
-    first = np.zeros(spans.size)
-    first[owner[::-1]] = values[::-1]
-    # Rounding in the mean must not make one value of an advantage into several.
-    return np.where(np.abs(means - first) <= 1e-9 * np.abs(first), first, means)
+    counted = np.asarray(mask, dtype=np.bool_)
+    values = np.where(counted, np.asarray(advantages, dtype=np.float64), 0.0)
+    sums, counts = _sums(values, spans), _sums(counted.astype(np.float64), spans)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), 0.0)
+    if not spans.size:
+        return means
+    # Rounding in a sum must not make one value of an advantage into several.
+    opening = values[np.minimum(spans.first, spans.size - 1)]
+    return np.where((counts > 0) & (np.abs(means - opening) <= _ROUNDING * np.abs(opening)), opening, means)
+
+
+_ROUNDING = 1e-9
+
+
+def _sums(values: Floats, spans: TokenSpans) -> Floats:
+    """Sums over the tokens of each step, ``(S,)``."""
+    before = np.concatenate([np.zeros(1), np.cumsum(values)])
+    return np.asarray(before[spans.after] - before[spans.first], dtype=np.float64)
 
 
 def add_to_steps(advantages: npt.NDArray[Real], spans: TokenSpans, values: Floats) -> npt.NDArray[Real]:
     """A copy in which every token of a step has the step's value added: ``(K,)`` and ``(S,)`` give ``(K,)``."""
-    changed = advantages.copy()
-    changed[spans.index] += values[spans.owner].astype(advantages.dtype)
-    return changed
+    return (advantages + spans.spread(values, 0.0)).astype(advantages.dtype)
 
 
 def scale_steps(advantages: npt.NDArray[Real], spans: TokenSpans, weights: Floats) -> npt.NDArray[Real]:
     """A copy in which every token of a step is multiplied by the step's weight: ``(K,)`` and ``(S,)`` give ``(K,)``."""
-    changed = advantages.copy()
-    scaled = changed[spans.index].astype(np.float64) * weights[spans.owner]
-    changed[spans.index] = scaled.astype(advantages.dtype)
-    return changed
+    return (advantages * spans.spread(weights, 1.0)).astype(advantages.dtype)

@@ -9,7 +9,9 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 
 __all__ = ["ENTRY", "LOOPS", "TRAINERS", "Seen", "look"]
 
@@ -83,7 +85,20 @@ def _seen() -> Seen:
             entry.load()
         except Exception as error:  # noqa: BLE001 - verl logs it at DEBUG and goes on
             error_text = f"{entry.value} cannot be loaded: {type(error).__name__}: {error}"
-    return Seen(verl.__version__, named, trainers, loops, error_text)
+    return Seen(verl.__version__, named, trainers, loops, error_text or _beside())
+
+
+def _beside() -> str:
+    """What is installed beside verl and breaks it: with TRL there, its workers look for a class of older releases."""
+    if find_spec("trl") is None:
+        return ""
+    for module in ("trl.experimental.ppo", "trl"):
+        try:
+            if hasattr(import_module(module), "AutoModelForCausalLMWithValueHead"):
+                return ""
+        except Exception:  # noqa: BLE001, S112 - not there, whatever the reason
+            continue
+    return "verl's workers cannot start beside this release of TRL: pip uninstall trl, or give it another environment"
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ def test_one_row_a_trajectory(some):
     made = gather(fields, [0, 60, 61, 121, 181], padding=[False] * 4)
     assert list(made.batch) == some
     assert made.rows.tolist() == [0] * 3 + [2] * 5 + [3]
-    assert made.spans.index.tolist()[:8] == [0, 1, 2, 3, 4, 5, 6, 10]
+    assert made.spans.first.tolist() == [0, 10, 20, 61, 71, 81, 91, 101, 121]
+    assert (made.spans.after - made.spans.first).tolist() == [7] * 9
     assert made.plain == 0
 
 

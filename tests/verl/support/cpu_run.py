@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,18 +96,18 @@ def scaled_down(preset: Preset, plan: RunPlan, model: Path, out: Path, *, steps:
         "actor_rollout_ref.actor.fsdp_config.use_torch_compile=False",
         "actor_rollout_ref.actor.use_torch_compile=False",
         "actor_rollout_ref.actor.use_dynamic_bsz=False",
-        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8",
+        f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={4 if trajectory else 16}",
         f"actor_rollout_ref.actor.ppo_mini_batch_size={TASKS if trajectory else 8}",
         "actor_rollout_ref.actor.use_kl_loss=False",
         "actor_rollout_ref.actor.optim.lr=1e-3",
         "actor_rollout_ref.rollout.name=guided",
         f"actor_rollout_ref.rollout.n={GROUP}",
         "actor_rollout_ref.rollout.tensor_model_parallel_size=1",
-        "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8",
+        f"actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu={4 if trajectory else 16}",
         "actor_rollout_ref.rollout.agent.num_workers=1",
         f"data.train_batch_size={TASKS}",
         "data.max_prompt_length=1536",
-        f"data.max_response_length={6144 if trajectory else 64}",
+        f"data.max_response_length={4096 if trajectory else 64}",
         f"data.proas.step_limit={LIMIT}",
         "data.proas.turn_tokens=64",
         "reward.num_workers=1",
@@ -126,7 +128,7 @@ def scaled_down(preset: Preset, plan: RunPlan, model: Path, out: Path, *, steps:
     ]
 
 
-def run(overrides: Sequence[str], connection: Connection, out: Path, *, timeout: float = 420) -> Ran:
+def run(overrides: Sequence[str], connection: Connection, out: Path, *, timeout: float = 900) -> Ran:
     """Run ``python -m verl.trainer.main_ppo`` in a process of its own, and read what its witness wrote."""
     out.mkdir(parents=True, exist_ok=True)
     witness = out / "witness.jsonl"
@@ -150,9 +152,14 @@ def run(overrides: Sequence[str], connection: Connection, out: Path, *, timeout:
     }
     command = [sys.executable, "-W", "ignore", "-m", "verl.trainer.main_ppo", f"hydra.run.dir={out}", *overrides]
     with (out / "log.txt").open("w+", encoding="utf-8") as log:
-        done = subprocess.run(command, env=environ, cwd=out, stdout=log, stderr=log, timeout=timeout, check=False)
+        process = subprocess.Popen(command, env=environ, cwd=out, stdout=log, stderr=log, start_new_session=True)
+        try:
+            code = process.wait(timeout)
+        finally:
+            with suppress(ProcessLookupError):  # Ray's own processes, where the run was cut off
+                os.killpg(process.pid, signal.SIGKILL)
     text = (out / "log.txt").read_text(encoding="utf-8", errors="replace")
-    assert done.returncode == 0, f"verl ended with {done.returncode}:\n{text[-6000:]}"
+    assert code == 0, f"verl ended with {code}:\n{text[-6000:]}"
     lines = [json.loads(line) for line in witness.read_text(encoding="utf-8").splitlines()]
     return Ran(
         tuple(line for line in lines if "key" in line),
