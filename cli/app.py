@@ -18,6 +18,7 @@ import typer
 from proas.cli import db, evolve, generate, label, rollout, shape
 from proas.cli.console import Output, use_plain_characters_if_needed
 from proas.cli.demo import demo
+from proas.cli.doctor import doctor
 from proas.cli.env import app as env_app
 from proas.cli.faults import INTERRUPTED, fault_of, report
 from proas.cli.graph import app as graph_app
@@ -48,6 +49,7 @@ app.command("generate")(generate.generate)
 app.command("train")(train)
 app.command("eval")(evaluate)
 app.command("compare")(compare)
+app.command("doctor")(doctor)
 app.command("demo")(demo)
 
 
