@@ -163,14 +163,14 @@ def admissible(subject: Subject, ledger: Ledger) -> None:
     """What is listed as admissible applies."""
     for trace in subject.traces:
         for t, (before, moment) in enumerate(zip(trace.moments, trace.moments[1:], strict=False), start=1):
-            if moment.action in before.info.admissible:
+            if moment.action in before.admissible:
                 message = f"{moment.action!r} is listed as admissible and does not apply: {moment.observation[:120]!r}"
                 ledger.holds(moment.info.valid, message, trace.where(t))
     env = subject.environment()
     for task in subject.tasks:
         tried: set[tuple[object, str]] = set()
         for trace, t in _places(subject, task, "admissible"):
-            listed = trace.moments[t].info.admissible
+            listed = trace.moments[t].admissible
             new = [action for action in listed if (trace.moments[t].facts, action) not in tried]
             if not new:
                 continue
@@ -179,7 +179,7 @@ def admissible(subject: Subject, ledger: Ledger) -> None:
             probe = subject.again(env, trace, (*trace.actions[:t], action))
             message = f"{action!r} is listed as admissible and does not apply: {probe.moments[-1].observation[:120]!r}"
             ledger.holds(probe.moments[-1].info.valid, message, probe.where())
-    if not subject.traces or not any(moment.info.admissible for moment in subject.traces[0].moments):
+    if not subject.traces or not any(moment.admissible for moment in subject.traces[0].moments):
         ledger.note("the environment lists no actions")
 
 
@@ -194,12 +194,10 @@ def outside(subject: Subject, ledger: Ledger) -> None:
                 playing.step(action)
             before = playing.moments[-1]
             for words in NONSENSE:
-                if words in before.info.admissible or playing.moments[-1].done:
+                if words in before.admissible or playing.moments[-1].done:
                     continue
                 moment = playing.step(words)
-                message = (
-                    f"{words!r} is none of the {len(before.info.admissible)} admissible actions and counts as valid"
-                )
+                message = f"{words!r} is none of the {len(before.admissible)} admissible actions and counts as valid"
                 if ledger.holds(not moment.info.valid, message, playing.trace().where()):
                     _unchanged(ledger, before, moment, playing.trace().where())
             if t < len(trace.actions) and not playing.moments[-1].done:
@@ -222,7 +220,7 @@ def _unchanged(ledger: Ledger, before: Moment, moment: Moment, where: Where) -> 
     ledger.holds(moment.facts == before.facts, f"an invalid step changes the facts: {gone} gone, {new} new", where)
     ledger.holds(not moment.info.won or before.info.won, "an invalid step wins", where)
     if not moment.info.truncated and not moment.done:
-        same = moment.info.admissible == before.info.admissible
+        same = moment.admissible == before.admissible
         ledger.holds(same, "an invalid step changes what is admissible", where)
     if moment.state is not None and before.state is not None:
         same = moment.state.key == before.state.key

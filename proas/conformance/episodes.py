@@ -30,8 +30,10 @@ class Moment:
         observation: The environment's words.
         reward: What the step paid.
         done: Whether the episode was over.
-        info: What the environment said besides; read ``facts`` here instead, which do not change afterwards.
+        info: What the environment said besides. Some keep ``facts`` and ``admissible`` only until the next step, so
+            that they are kept here.
         facts: The hidden state.
+        admissible: What applied.
         state: The state, by the follower where there is one, else by text.
         canonical: Canonical form of the action.
         seeks: Whether the step looked for something.
@@ -43,6 +45,7 @@ class Moment:
     done: bool
     info: Info
     facts: frozenset[tuple[str, ...]]
+    admissible: tuple[str, ...]
     state: State | None = None
     canonical: str = ""
     seeks: bool = False
@@ -51,7 +54,7 @@ class Moment:
     def seen(self) -> tuple[object, ...]:
         """All that the environment gave, to be compared."""
         info = self.info
-        return (self.observation, self.reward, self.done, info.valid, info.won, info.admissible, self.facts)
+        return (self.observation, self.reward, self.done, info.valid, info.won, self.admissible, self.facts)
 
 
 @dataclass(frozen=True)
@@ -162,9 +165,9 @@ class Playing:
         """Reset the environment. Raises ``Crash``."""
         with _Guard(self):
             observation, info = self.env.reset(self.task, seed=self.seed)
-            facts = info.facts.as_tuples()
+            facts, listed = info.facts.as_tuples(), tuple(info.admissible)
             state = self.follower.begin(self.env, observation) if self.follower is not None else None
-            self.moments = [Moment("", observation, 0.0, info.won, info, facts, state)]
+            self.moments = [Moment("", observation, 0.0, info.won, info, facts, listed, state)]
         return self.moments[-1]
 
     def step(self, action: str) -> Moment:
@@ -172,8 +175,8 @@ class Playing:
         with _Guard(self, action):
             result = self.env.step(action)
             info = result.info
-            facts = info.facts.as_tuples()
-            moment = Moment(action, result.observation, result.reward, result.done, info, facts)
+            facts, listed = info.facts.as_tuples(), tuple(info.admissible)
+            moment = Moment(action, result.observation, result.reward, result.done, info, facts, listed)
             if self.follower is not None:
                 seen = self.follower.observe(self.env, action, result.observation, valid=info.valid, won=info.won)
                 moment = replace(moment, state=seen.state, canonical=seen.canonical, seeks=seen.seeks)

@@ -49,7 +49,7 @@ def order(subject: Subject, ledger: Ledger) -> None:
             moment = trace.moments[t]
             if not moment.facts or moment.state is None:
                 continue
-            done = frozenset(m.action for m in trace.moments[1 : t + 1] if m.info.valid)
+            done = tuple(sorted(m.action for m in trace.moments[1 : t + 1] if m.info.valid))
             # What was done last may count: it says what the agent attends to.
             same = (moment.facts, done, _last_change(trace, t), moment.info.won)
             first, then = reached.setdefault(same, (trace, t))
@@ -79,7 +79,7 @@ def _swapped(subject: Subject, task: str) -> Iterator[Trace]:
     places = [(trace, t) for trace in subject.of_task(task) for t in range(len(trace.actions) - 1)]
     for trace, t in rng.sample(places, min(len(places), subject.samples)):
         before, (first, second), rest = trace.actions[:t], trace.actions[t : t + 2], trace.actions[t + 2 :]
-        listed = trace.moments[t].info.admissible
+        listed = trace.moments[t].admissible
         tries = [(second, first)] if first != second else []
         if len(listed) > 1 and rng.random() < 0.5:
             one, two = rng.sample(listed, 2)
