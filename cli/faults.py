@@ -27,7 +27,7 @@ __all__ = ["INTERRUPTED", "Fault", "fault_of", "report"]
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
-_SECRET_VARIABLES = ("NEO4J_PASSWORD", "PROAS_TEST_NEO4J_PASSWORD")
+_SECRET_VARIABLES = ("NEO4J_PASSWORD", "PROAS_TEST_NEO4J_PASSWORD", "PROAS_API_KEY", "OPENAI_API_KEY")
 
 
 @dataclass(frozen=True, slots=True)
