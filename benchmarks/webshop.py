@@ -1,11 +1,15 @@
 """Speed of the WebShop environment, its start-up, and the rate of building goals, in one run.
 
-    python benchmarks/webshop.py [--data PATH] [--episodes N] [--goals N] [--out FILE]
+    python benchmarks/webshop.py [--data PATH] [--pages PATH] [--episodes N] [--goals N] [--out FILE]
 
 A step means: carry out an action, answer with the page's text, and list what can be clicked next. Episodes search,
 leaf, open products and buy. Start-up is a fresh interpreter until the first page, imports included, best of three.
 Without ``--data`` the products are those that ship with the package. Times are of this process (CPU), so that other
 work on the machine matters less; start-up is wall time too.
+
+With ``--pages``, a folder of pages that the original rendered, and BeautifulSoup installed, the part of the original's
+step that can be measured without its server is measured beside ours: it parses its own page twice a step, once for what
+can be clicked and once for the text. Rendering the page, and the search in Java, come on top of that.
 """
 
 from __future__ import annotations
@@ -90,6 +94,32 @@ def steps(data: Path | None, episodes: int) -> dict[str, Any]:
     return found
 
 
+PARSES_A_STEP = 2
+"""``WebAgentTextEnv.step`` asks for the available actions and then for the observation; each parses the page anew."""
+
+
+def original(pages: Path, ours_ms: float) -> dict[str, Any]:
+    """What the original spends on parsing its pages, as its text mode does, beside a whole step of ours."""
+    from bs4 import BeautifulSoup
+    from bs4.element import Comment
+
+    hidden = {"style", "script", "head", "title", "meta", "[document]"}
+    texts = [path.read_text(encoding="utf-8") for path in sorted(pages.iterdir()) if path.is_file()]
+    repeats, begun = 30, time.process_time()
+    for _ in range(repeats):
+        for html in texts:
+            found = BeautifulSoup(html, "html.parser").find_all(string=True)
+            " [SEP] ".join(t.strip() for t in found if t.parent.name not in hidden and not isinstance(t, Comment))
+    parse_ms = 1e3 * (time.process_time() - begun) / (repeats * len(texts))
+    return {
+        "pages": len(texts),
+        "parse_ms": round(parse_ms, 2),
+        "parses_per_step": PARSES_A_STEP,
+        "steps_per_s_at_most": round(1e3 / (PARSES_A_STEP * parse_ms)),
+        "times_ours": round(PARSES_A_STEP * parse_ms / ours_ms, 1),
+    }
+
+
 def building(data: Path | None, goals: int) -> dict[str, Any]:
     """Goals built a minute, without the database."""
     builder = WebShopBuilder()
@@ -111,6 +141,7 @@ def main() -> None:
     """Measure and print; write a file where asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=None)
+    parser.add_argument("--pages", type=Path, default=None)
     parser.add_argument("--episodes", type=int, default=300)
     parser.add_argument("--goals", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=None)
@@ -125,6 +156,8 @@ def main() -> None:
         "environment": steps(given.data, given.episodes),
         "builder": building(given.data, given.goals),
     }
+    if given.pages is not None:
+        result["original"] = original(given.pages, result["environment"]["text"]["ms_per_step"])
     print(json.dumps(result, indent=2))
     if given.out is not None:
         given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
