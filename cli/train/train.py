@@ -10,6 +10,7 @@ import typer
 
 from proas.cli.console import Output, facts_table
 from proas.cli.options import LARGEST, DatabaseOptions, EnvOptions, Json, env_spec, with_options
+from proas.cli.train.verl import BackendName, VerlOptions, train_with_verl
 
 if TYPE_CHECKING:
     from proas.graph.connect import Connection
@@ -42,18 +43,13 @@ class ShapingName(StrEnum):
     LOOP_MASK = "loop-mask"
 
 
-class PresetName(StrEnum):
-    """Sizes of a run."""
-
-    TINY_ALFWORLD = "tiny-alfworld"
-    FULL = "full"
-    SMOKE = "smoke"
-
-
 @with_options
 def train(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run; made if it is new.", metavar="RUN")],
     database: DatabaseOptions,
+    verl: VerlOptions,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the run; made if it is new.", metavar="RUN")
+    ] = None,
     env: Annotated[
         str | None,
         typer.Option(
@@ -86,11 +82,11 @@ def train(
         ),
     ] = None,
     preset: Annotated[
-        PresetName | None,
+        str | None,
         typer.Option(
             "--preset",
-            help="Settings to start from; tiny-alfworld if not given.",
-            metavar="tiny-alfworld|full|smoke",
+            help="Settings to start from: tiny-alfworld (if not given), full, smoke; with verl one of its own.",
+            metavar="NAME",
         ),
     ] = None,
     smoke: Annotated[
@@ -147,7 +143,21 @@ def train(
     from proas.training.run_directory import RunDirectory
 
     output = Output(json_wanted=json)
-    directory = RunDirectory(out)
+    if verl.backend is BackendName.VERL:
+        ours: dict[str, object] = {
+            "--env": env,
+            "--option": option,
+            "--algo": algo,
+            "--proas": proas,
+            "--smoke": smoke,
+            "--init": init,
+        }
+        ours |= {"--iterations": iterations, "--tasks": tasks, "--group-size": group_size, "--workers": workers}
+        verl.refuse_ours({**ours, "--set": settings, "--resume": resume})
+        by = None if shaping is None else shaping.value
+        train_with_verl(verl, database, output, preset=preset, data=data, graph=graph, seed=seed, shaping=by, out=out)
+        return
+    directory = RunDirectory(verl.folder_of_ours(out))
     given = {
         "env": env,
         "data": None if data is None else str(data.absolute()),
@@ -163,16 +173,20 @@ def train(
     if resume:
         config, graph_name, start = _stored(directory, chosen, settings, shaping, preset, init, other=proas or smoke)
     else:
-        size = "smoke" if smoke else (preset or PresetName.TINY_ALFWORLD).value
+        size = "smoke" if smoke else (preset or "tiny-alfworld")
         by = shaping or (ShapingName.RECOMMENDED if proas else ShapingName.NONE)
+        if smoke and data is None:
+            chosen |= _samples(env or "alfworld")
         config = _settings(size, by, chosen, settings)
         config = config.updated({f"options.{k}": v for k, v in env_spec(config.env, data, option).options.items()})
-        graph_name, start = _graph_name(out) if config.uses_graph else "", init
+        graph_name, start = _graph_name(directory.path) if config.uses_graph else "", init
     connection = _connection(config, database, output) if config.uses_graph else None
     if not resume:
         directory.begin(config, graph=graph_name, init="" if start is None else str(start.absolute()))
     document = _run(config, directory, output, connection, graph_name, start, resume=resume)
-    output.result({**document, "out": str(out)}, facts_table(_summary(document, graph_name, out), title=config.arm))
+    output.result(
+        {**document, "out": str(out)}, facts_table(_summary(document, graph_name, directory.path), title=config.arm)
+    )
 
 
 def _settings(size: str, shaping: ShapingName, chosen: dict[str, Any], settings: list[str] | None) -> TrainConfig:
@@ -187,6 +201,14 @@ def _settings(size: str, shaping: ShapingName, chosen: dict[str, Any], settings:
     elif shaping is not ShapingName.NONE:
         config = config.with_shaping(shaping_preset(shaping.value))
     return config.updated({**chosen, **_assignments(settings)})
+
+
+def _samples(env: str) -> dict[str, Any]:
+    """The tasks that come with the package, where there are any: enough to check the mechanics."""
+    from proas.envs import env_kind
+
+    samples = env_kind(env).samples
+    return {} if samples is None else {"data": str(samples())}
 
 
 def _assignments(settings: list[str] | None) -> dict[str, str]:
@@ -206,7 +228,7 @@ def _stored(
     chosen: dict[str, Any],
     settings: list[str] | None,
     shaping: ShapingName | None,
-    preset: PresetName | None,
+    preset: str | None,
     init: Path | None,
     *,
     other: bool,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -105,11 +106,26 @@ class VerlOptions:
         ),
     ] = None
 
-    def refuse_without_verl(self) -> None:
-        """Options that mean nothing to the reference trainer are a slip, not to be passed over.
+    def refuse_ours(self, given: Mapping[str, object]) -> None:
+        """Options of the reference trainer that were given to verl are a slip, not to be passed over.
 
         Raises:
             UsageError: One of them was given.
+        """
+        from proas.errors import UsageError
+
+        for name, value in given.items():
+            if value:
+                raise UsageError(
+                    f"{name} is for the reference trainer",
+                    hint="verl takes its settings as words at the end, KEY=VALUE",
+                )
+
+    def folder_of_ours(self, out: Path | None) -> Path:
+        """The folder of a run of the reference trainer.
+
+        Raises:
+            UsageError: No folder was given, or an option that means something to verl only.
         """
         from proas.errors import UsageError
 
@@ -119,11 +135,14 @@ class VerlOptions:
             "--run": self.run_name is not None,
             "--loop": self.loop is not LoopName.STEPS,
             "--model": self.model is not None,
-            f"{(self.overrides or ['x'])[0]!r}": bool(self.overrides),
+            repr(next(iter(self.overrides or ()), "")): bool(self.overrides),
         }
         for name, was in given.items():
             if was:
                 raise UsageError(f"{name} means something to verl only", hint="add --backend verl, or leave it out")
+        if out is None:
+            raise UsageError("where does the run go?", hint="--out RUN names its folder")
+        return out
 
 
 def train_with_verl(

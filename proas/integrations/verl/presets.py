@@ -10,6 +10,7 @@ Source of the values: Ding et al., 2026; lengths, history and evaluation tempera
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -191,8 +192,13 @@ def _trainer(preset: Preset, plan: RunPlan, run: str) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """A value as Hydra's grammar reads it, whatever characters it holds."""
+    """A value as Hydra's grammar reads it: plain words as they are, all else in quotes."""
+    if re.fullmatch(r"/?[A-Za-z][\w./-]*", text) and text.lower() not in _HYDRA_VALUES:
+        return text
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+_HYDRA_VALUES = {"null", "true", "false", "inf", "nan"}
 
 
 def _presets() -> dict[str, Preset]:
