@@ -20,8 +20,8 @@ COMPOSE = ROOT / "docker-compose.yml"
 # Keys of the Compose specification that this file may use; a misspelt one is silently ignored by some versions.
 TOP_LEVEL = {"services", "secrets", "volumes"}
 SERVICE = {
-    "build", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "ports", "profiles",
-    "restart", "secrets", "security_opt", "stop_grace_period", "user", "volumes", "working_dir",
+    "build", "command", "depends_on", "deploy", "entrypoint", "environment", "healthcheck", "image", "ports",
+    "profiles", "restart", "secrets", "security_opt", "shm_size", "stop_grace_period", "user", "volumes", "working_dir",
 }  # fmt: skip
 HEALTHCHECK = {"test", "start_period", "interval", "timeout", "retries"}
 
@@ -122,28 +122,42 @@ def test_health_check(neo4j):
     assert subprocess.run(["sh", "-n", "-c", command.replace("$$", "$")], check=False).returncode == 0
 
 
-def test_client_waits_for_a_healthy_server(compose):
-    client = compose["services"]["proas"]
+@pytest.mark.parametrize(("service", "profile"), [("proas", "cli"), ("trainer", "trainer")])
+def test_client_waits_for_a_healthy_server(compose, service, profile):
+    client = compose["services"][service]
     assert client["depends_on"]["neo4j"]["condition"] == "service_healthy"
     assert client["environment"]["NEO4J_URI"] == "bolt://neo4j:7687"
     assert client["environment"]["NEO4J_PASSWORD_FILE"] == "/run/secrets/neo4j_password"
     assert "NEO4J_PASSWORD" not in client["environment"]
-    assert client["profiles"] == ["cli"]
+    assert client["profiles"] == [profile]
 
 
-def instructions() -> list[tuple[str, str]]:
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+def test_trainer_has_the_devices_and_an_image_of_verl_s(compose):
+    trainer = compose["services"]["trainer"]
+    [device] = trainer["deploy"]["resources"]["reservations"]["devices"]
+    assert (device["driver"], device["count"], device["capabilities"]) == ("nvidia", "all", ["gpu"])
+    assert (ROOT / trainer["build"]["dockerfile"]).is_file()
+    default = trainer["build"]["args"]["VERL_IMAGE"].removeprefix("${PROAS_VERL_IMAGE:-").removesuffix("}")
+    assert f"ARG VERL_IMAGE={default}\n" in (ROOT / trainer["build"]["dockerfile"]).read_text(encoding="utf-8")
+    found = dict(instructions("Dockerfile.trainer"))
+    assert found["FROM"] == "${VERL_IMAGE}"
+    assert "verl==0.9.1" in found["RUN"]
+
+
+def instructions(file: str = "Dockerfile") -> list[tuple[str, str]]:
+    text = (ROOT / file).read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line.strip() for line in text.splitlines()]
     return [(line.split()[0], line.split(maxsplit=1)[1]) for line in lines if line and not line.startswith("#")]
 
 
-def test_dockerfile_copies_what_is_there_and_let_through():
+@pytest.mark.parametrize("file", ["Dockerfile", "Dockerfile.trainer"])
+def test_dockerfile_copies_what_is_there_and_let_through(file):
     patterns = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     let_through = {pattern.removeprefix("!") for pattern in patterns if pattern.startswith("!")}
     assert patterns[0] == "*"
     copied = [
         source
-        for name, rest in instructions()
+        for name, rest in instructions(file)
         if name == "COPY" and "--from" not in rest
         for source in rest.split()[:-1]
     ]
@@ -184,7 +198,7 @@ def test_docker_accepts_it(tmp_path):
     (tmp_path / ".secrets").mkdir()
     for name in ("neo4j_auth", "neo4j_password"):
         (tmp_path / ".secrets" / name).write_text("x")
-    for options in ([], ["--profile", "cli"]):
+    for options in ([], ["--profile", "cli"], ["--profile", "trainer"]):
         result = subprocess.run(
             [*command, *options, "config"], cwd=tmp_path, capture_output=True, text=True, check=False
         )
