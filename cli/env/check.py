@@ -14,6 +14,7 @@ from proas.cli.options import LARGEST, EnvOptions, Json, env_spec
 
 if TYPE_CHECKING:
     from proas.conformance import Report
+    from proas.envs import EnvSpec
 
 __all__ = ["check"]
 
@@ -55,12 +56,10 @@ def check(
     Policies play some tasks; the checks compare what was played with itself, with text alone, with other orders of the
     same actions and with another process. Ends with code 1 when a check fails, and shows how to see it fail.
     """
-    from proas.cli.env.choice import opened
     from proas.conformance import check as conformance
 
     output = Output(json_wanted=json)
-    spec, world = opened(env_spec(env, data, option), output)
-    world.close()  # the suite opens it anew, more than once
+    spec = _opened(env_spec(env, data, option), output)
     names = [name.strip() for given in policies or () for name in given.split(",") if name.strip()]
     with output.progress(f"Checking {env}") as advance:
         report = conformance(
@@ -75,6 +74,26 @@ def check(
     output.result(report.as_json(), _summary(report), _table(report), *_findings(report))
     if not report.ok:
         raise typer.Exit(1)
+
+
+def _opened(spec: EnvSpec, output: Output) -> EnvSpec:
+    """The environment with the data that is to be used; the suite opens it anew, more than once.
+
+    Raises:
+        EnvironmentFailure: It cannot be opened, whatever the fault: whose it is, is what the user wants to know.
+    """
+    from proas.cli.env.choice import opened
+    from proas.conformance.episodes import told
+    from proas.errors import EnvironmentFailure, ProASError
+
+    try:
+        settled, world = opened(spec, output)
+        world.close()
+    except ProASError:
+        raise
+    except Exception as error:
+        raise EnvironmentFailure(f"{spec.name} cannot be opened: {told(error)}") from error
+    return settled
 
 
 def _summary(report: Report) -> Group:

@@ -23,7 +23,9 @@ __all__ = ["agreement", "fresh", "keys", "order", "record", "subgoals", "text_al
 
 def keys(subject: Subject, ledger: Ledger) -> None:
     """A state's key is that of its facts in any order, and it says that the goal is reached exactly when it is."""
-    if _unknown(subject, ledger):
+    if subject.kind is None:
+        name = subject.spec.name
+        ledger.holds(False, f"no states are registered for {name!r}, so that nothing of it can be labelled")
         return
     rng = subject.rng("keys")
     for trace in subject.traces:

@@ -86,5 +86,8 @@ def test_a_failing_check_ends_with_one(proas: Proas, work: Path) -> None:
         failed = [made for made in document["checks"] if made["outcome"] == "failed"]
         assert {"admissible"} <= {made["name"] for made in failed}
         assert document["episodes"] == 6
+        kaput = proas("env", "check", "unopenable", "--json").error
+        assert kaput["kind"] == "EnvironmentFailure"
+        assert re.search(r"cannot be opened: RuntimeError: kaput, raised at .*broken_vaults\.py:\d+", kaput["message"])
         assert proas("env", "check", "vault", "--policies", "genius").code == 2
         assert proas("env", "check", "no-such-world").code == 2

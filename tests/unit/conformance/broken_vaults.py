@@ -272,3 +272,20 @@ define("own-rewards", env=Generous)
 define("endless", env=Endless)
 define("shared-situation", env=Shared)
 define("new-keys", tasks=lambda: [f"vault-{next(numbers)}" for _ in range(4)])
+
+
+def _kaput(data: Path | None, options: Mapping[str, str]) -> Any:
+    raise RuntimeError("kaput")
+
+
+envs.register(
+    envs.EnvKind(
+        "without-states", "broken", "none", 30, lambda _d, _o: GameWorld("without-states", TASKS, Vault, step_limit=30)
+    )
+)
+envs.register(
+    envs.EnvKind(
+        "without-tasks", "broken", "none", 30, lambda _d, _o: GameWorld("without-tasks", (), Vault, step_limit=30)
+    )
+)
+envs.register(envs.EnvKind("unopenable", "broken", "none", 30, _kaput))

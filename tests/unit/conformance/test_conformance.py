@@ -113,6 +113,16 @@ def test_nothing_to_compare_is_no_pass(broken: ModuleType) -> None:
             suite.require("subgoals")
 
 
+def test_an_environment_without_states_or_tasks_does_not_pass(broken: ModuleType) -> None:
+    report = check("without-states", tasks=1)
+    assert [made.name for made in report.checks if made.outcome == "failed"] == ["keys"]
+    assert "no states are registered for 'without-states'" in str(report.of("keys"))
+    assert report.of("replay").outcome == "passed"
+    empty = check("without-tasks")
+    assert "the world has no tasks" in str(empty.of("tasks"))
+    assert not empty.ok
+
+
 def test_what_does_not_exist_is_told(broken: ModuleType) -> None:
     with pytest.raises(UsageError, match="no environment is called"):
         check("nothing-of-the-kind")
