@@ -89,7 +89,7 @@ class WarmStartSettings(_Settings):
     """Imitation of noisy demonstrations, until the policy solves some tasks but far from all.
 
     Attributes:
-        demonstrations: Demonstrations played, one a task, tasks taken again where there are fewer.
+        demonstrations: Demonstrations to imitate, one of each task; tasks are taken again where there are fewer.
         skill: Probability that a demonstration's step is the expert's; the other steps are those of the environment's
             noisy policy.
         successes_only: Leave failed demonstrations out.
@@ -102,16 +102,16 @@ class WarmStartSettings(_Settings):
         text_weight: Weight of predicting the environment's words as well, beside the actions.
     """
 
-    demonstrations: Count = 1024
-    skill: Fraction = 0.7
+    demonstrations: Count = 2000
+    skill: Fraction = 0.5
     successes_only: bool = True
     low: Fraction = 0.20
     high: Fraction = 0.45
     epochs: Count = 12
-    checks: Count = 1
-    batch: Count = 16
-    learning_rate: Positive = 1e-3
-    text_weight: Annotated[float, Field(ge=0.0)] = 0.0
+    checks: Count = 2
+    batch: Count = 4
+    learning_rate: Positive = 2e-3
+    text_weight: Annotated[float, Field(ge=0.0)] = 0.3
 
     @model_validator(mode="after")
     def _window(self) -> WarmStartSettings:
@@ -386,7 +386,7 @@ PRESETS: Mapping[str, TrainConfig] = MappingProxyType(
             step_limit=12,
             checkpoint_every=1,
             policy=PolicySettings(width=32, heads=2, hidden=64, vocabulary=700),
-            warm_start=WarmStartSettings(demonstrations=24, epochs=2, batch=8, low=0.0, high=1.0),
+            warm_start=WarmStartSettings(demonstrations=24, epochs=1, checks=1, low=0.0, high=1.0),
             evaluation=EvaluationSettings(every=1, tasks=4),
         ),
     }
