@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proas.envs.base import World
-from proas.errors import UsageError
+from proas.errors import EnvironmentFailure, ProASError, UsageError
 from proas.plugins import load_plugins
 
 __all__ = ["EnvKind", "EnvOption", "EnvSpec", "env_kind", "env_names", "open_world", "register"]
@@ -128,18 +128,33 @@ def open_world(spec: EnvSpec) -> World:
 
     Raises:
         UsageError: The environment or an option is not known.
-        EnvironmentFailure: Something that it needs is not installed.
+        EnvironmentFailure: Something that it needs is not installed, or a plug-in's environment fails.
         DataError: The data cannot be read.
     """
     kind = env_kind(spec.name)
-    return kind.open(spec.data, kind.settled(spec.options))
+    settled = kind.settled(spec.options)
+    try:
+        return kind.open(spec.data, settled)
+    except ProASError:
+        raise
+    except Exception as error:
+        if kind in _ours():
+            raise
+        raise EnvironmentFailure(
+            f"{spec.name} cannot be opened: {type(error).__name__}: {error}",
+            hint="it comes from a plug-in: mend it there",
+        ) from error
 
 
-def _load() -> None:
+def _ours() -> Sequence[EnvKind]:
     from proas.envs.alfworld.world import ALFWORLD
     from proas.envs.scienceworld.world import SCIENCEWORLD
     from proas.envs.webshop.world import WEBSHOP
 
-    for kind in (ALFWORLD, SCIENCEWORLD, WEBSHOP):
+    return ALFWORLD, SCIENCEWORLD, WEBSHOP
+
+
+def _load() -> None:
+    for kind in _ours():
         _KINDS.setdefault(kind.name, kind)
     load_plugins()
