@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any, Self, TypeVar
 
-from proas.envs.scienceworld.goal import ScienceWorldGoal
+from proas.envs.scienceworld.goal import Family, ScienceWorldGoal
 from proas.errors import EnvironmentFailure
 
 __all__ = ["Session", "Simulator", "missing_packages"]
@@ -48,6 +48,9 @@ _WARM_UP = "test-conductivity-of-unknown-substances"
 
 _SCRAMBLE = 0x5DEECE66D
 """What ``java.util.Random.setSeed`` mixes into the seed that it is given, by its specification."""
+
+_SEARCHING: frozenset[Family] = frozenset({"matter", "melting", "circuit", "mixing", "other"})
+"""Tasks whose planned solutions may look for something in all rooms."""
 
 _ANSWER_S = 300.0
 """Seconds that one call may take. Planning a solution in the longest genetics tasks takes some twenty."""
@@ -172,7 +175,7 @@ class Session:
             asked = (goal.name, goal.variation, ",".join(goal.simplifications))
             told = self._interface.load(*asked, False)
             if gold and not told:
-                process.plan_alike(self._interface.agentInterface().get())
+                process.plan_alike(self._interface.agentInterface().get(), searches=goal.family in _SEARCHING)
                 told = self._interface.load(*asked, True)
         if told:
             raise EnvironmentFailure(f"{goal.key}: {told}")
@@ -304,14 +307,20 @@ class _Process:
         """A new player of episodes."""
         return self._gateway.jvm.scienceworld.runtime.pythonapi.PythonInterface()
 
-    def plan_alike(self, running: Any) -> None:
+    def plan_alike(self, running: Any, *, searches: bool) -> None:
         """Make the planner do the same whatever it planned before.
 
         It keeps the first walk through all rooms that it drew for a start, so that later plans depend on earlier ones.
         The walk is drawn once for each start here, from a seed of its own, and no other is left behind.
+
+        Args:
+            running: The loaded task.
+            searches: Whether plans of such tasks walk through the rooms; to draw a walk takes seconds.
         """
         memory = self._finder.precomputedExhaustivePaths()
         memory.clear()
+        if not searches:
+            return
         agent = running.agent()
         start = str(agent.getContainer().get().name())
         if start not in self._searches:

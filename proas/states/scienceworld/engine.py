@@ -105,7 +105,8 @@ def _put_right(now: Situation, hidden: Hidden, given: frozenset[str]) -> None:
     """Replace what the answers added up to by what is the case."""
     things = hidden.things
     now.room = hidden.location
-    now.held = Counter(plain_name(things[number].name) for number in hidden.held if number not in given)
+    held = Counter(plain_name(things[number].name) for number in hidden.held if number not in given)
+    now.held &= held
     lying = {(plain_name(thing.name), plain_name(thing.path[0])) for thing in things.values() if thing.path}
     # A seed that was sown grows into something of another name.
     now.placed = [put for put in now.placed if (put.thing, put.place) in lying or "seed" in put.thing.split()]

@@ -175,7 +175,16 @@ class Situation:
                 self.placed.append(put)
 
     def _ate(self, told: Told) -> None:
-        self.held[told.thing] = max(0, self.held[told.thing] - 1)
+        self._take_away(told.thing)
+
+    def _take_away(self, thing: str) -> None:
+        """One thing of that name is no longer where it was."""
+        if self.held[thing] > 0:
+            self.held[thing] -= 1
+            return
+        lying = [put for put in self.placed if put.thing == thing]
+        if lying:
+            self.placed.remove(lying[-1])
 
     def _opened(self, told: Told) -> None:
         self.attended = told.thing
@@ -216,6 +225,17 @@ class Situation:
         if self.relevance.liquids:
             self.poured[told.where] += 1
             self.filled.discard(told.thing)
+        for put in [put for put in self.placed if put.place == told.thing]:
+            self.placed.remove(put)
+            if told.place == INVENTORY:
+                self.held[put.thing] += 1
+            else:
+                self.placed.append(Placed(put.thing, told.place, told.where))
+
+    def _tipped(self, told: Told) -> None:
+        self._take_away(told.thing)
+        if self.relevance.liquids:
+            self.poured[told.where] += 1
 
     def _dunked(self, told: Told) -> None:
         if self.relevance.liquids:

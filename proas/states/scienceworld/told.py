@@ -32,7 +32,7 @@ _ANSWERS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("put", r"you move the (?P<thing>.+) to the (?P<place>[^.]+)\.$"),
         ("focused", r"you focus on the (?P<thing>.+)\.$"),
         ("poured", r"you pour the contents of the (?P<thing>.+) into the (?P<place>[^.]+)\.$"),
-        ("poured", r"you pour the (?P<thing>.+) into the (?P<place>[^.]+)\.$"),
+        ("tipped", r"you pour the (?P<thing>.+) into the (?P<place>[^.]+)\.$"),
         ("dunked", r"you dunk the (?P<thing>.+?) in the (?P<place>[^,]+), moving the liquids"),
         ("connected", r"(?P<thing>[^.\n]+) is now connected to (?P<place>[^.\n]+)$"),
         ("disconnected", r"(?P<thing>[^.\n]+) has been disconnected$"),
@@ -56,6 +56,7 @@ _FORMS = {
     "went": "go to {place}",
     "focused": "focus on {thing}",
     "poured": "pour {thing} into {place}",
+    "tipped": "pour {thing} into {place}",
     "dunked": "dunk {thing} in {place}",
     "connected": "connect {thing} to {place}",
     "disconnected": "disconnect {thing}",
@@ -133,12 +134,14 @@ def told_by(action: str, answer: str, *, room: str = "") -> Told:
         found = pattern.match(said)
         if found is None:
             continue
+        if kind == "looked" and words not in ("look around", "look"):
+            return Told("other", canonical=words)  # the next room, seen through an open door
         groups = found.groupdict()
         thing, place = plain_name(groups.get("thing") or ""), plain_name(groups.get("place") or "")
         if kind in ("opened", "closed"):
             thing = _exactly(thing, _object_of(words), room)
         where, source = place, ""
-        if kind in ("put", "poured", "dunked"):
+        if kind in ("put", "poured", "tipped", "dunked"):
             phrase = _object_of(words)
             parts = _INTO.split(phrase)
             source = parts[1] if len(parts) > 2 else ""
