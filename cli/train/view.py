@@ -10,7 +10,6 @@ from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
-from rich.text import Text
 
 from proas.cli.console import Output, columns, plain
 
@@ -61,7 +60,7 @@ class TrainingView:
 
     def note(self, message: str) -> None:
         """Something that the user should know."""
-        self._output.note(Text.assemble(("note  ", "yellow"), plain(message)))
+        self._output.warn(message)
 
     def metrics(self, row: dict[str, float]) -> None:
         """An iteration is done."""
@@ -75,7 +74,7 @@ class TrainingView:
         if self._output.err.is_terminal:
             self._refresh()
         else:
-            self._output.note(plain(self._line(row, pace)))
+            self._output.err.print(plain(self._line(row, pace)), soft_wrap=True)
 
     def _pace(self, iteration: int) -> str:
         if not self._times:

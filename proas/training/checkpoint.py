@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,9 +52,9 @@ class Checkpoint:
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / f"iteration-{self.iteration:06d}.pt"
         document = {"form": FORM, **{name: getattr(self, name) for name in self.__slots__}}
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as made:
-            torch.save(document, made)
-        Path(made.name).replace(target)
+        part = target.with_suffix(".part")
+        torch.save(document, part)
+        part.replace(target)
         return target
 
     @classmethod

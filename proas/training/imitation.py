@@ -119,7 +119,7 @@ def imitate(
     check_at = {round((i + 1) * batches / settings.checks) for i in range(settings.checks)}
     order = UpdateOrder(imitate=True, text_weight=settings.text_weight)
     middle = (settings.low + settings.high) / 2
-    before: tuple[float, torch.Tensor] | None = None
+    before: tuple[Evaluation, torch.Tensor] | None = None
     for epoch in range(settings.epochs):
         shuffled = sorted(names, key=lambda name: digest("imitation", config.seed, epoch, name))
         loss, weight = 0.0, 0.0
@@ -130,11 +130,12 @@ def imitate(
             if number + 1 not in check_at:
                 continue
             measured = evaluator.measure(config.evaluation.temperatures[0])
-            success = measured.success
-            if success > settings.high and before is not None and abs(before[0] - middle) < abs(success - middle):
-                crew.weights.copy_(before[1])
-                return
+            if measured.success > settings.high and before is not None:
+                earlier, weights = before
+                if abs(earlier.success - middle) < abs(measured.success - middle):
+                    crew.weights.copy_(weights)
+                    measured = earlier
             yield ImitationStep(epoch + (number + 1) / batches, loss / max(weight, 1.0), measured)
-            if success >= settings.low:
+            if measured.success >= settings.low or (before is not None and measured is before[0]):
                 return
-            before = (success, crew.weights.clone())
+            before = (measured, crew.weights.clone())

@@ -19,7 +19,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -166,10 +165,9 @@ def write_json(file: Path, document: Mapping[str, Any]) -> None:
 
 
 def _write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as made:
-        made.write(text)
-    Path(made.name).replace(file)
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
 
 
 def _read_json(file: Path) -> dict[str, Any]:
