@@ -97,7 +97,7 @@ def test_one_step(
     assert any(step.valid is False for rollout in batch for step in rollout.steps), "some replies have no form"
     if loop == "steps":
         assert len(rows) > len(batch)
-        assert any(row["padding"] for row in rows) or len(rows) % (8 * GROUP) == 0
+        assert any(row["padding"] for row in rows) or len(rows) % (TASKS * GROUP) == 0
 
     # The graph has been read at version 0 and has learnt what the batch's successes teach, and nothing else.
     [metrics] = ran.metrics

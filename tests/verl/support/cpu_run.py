@@ -97,7 +97,7 @@ def scaled_down(preset: Preset, plan: RunPlan, model: Path, out: Path, *, steps:
         "actor_rollout_ref.actor.use_torch_compile=False",
         "actor_rollout_ref.actor.use_dynamic_bsz=False",
         f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={4 if trajectory else 16}",
-        f"actor_rollout_ref.actor.ppo_mini_batch_size={TASKS if trajectory else 8}",
+        f"actor_rollout_ref.actor.ppo_mini_batch_size={TASKS}",
         "actor_rollout_ref.actor.use_kl_loss=False",
         "actor_rollout_ref.actor.optim.lr=1e-3",
         "actor_rollout_ref.rollout.name=guided",
