@@ -193,7 +193,9 @@ class ScienceWorldEnv:
         """
         if self._done:
             raise EnvironmentFailure("the episode is over", hint="call reset to start another")
-        observation, self._raw, broke = self._session.step(" ".join(action.split())) if self.goal else ("", 0.0, True)
+        self.goal  # noqa: B018  # refuses a step before the first reset
+        words = " ".join(action.encode("utf-8", "replace").decode().split())  # a lone surrogate has no bytes to send
+        observation, self._raw, broke = self._session.step(words)
         self._steps += 1
         valid = not is_refusal(observation)
         won = self._raw >= _WON

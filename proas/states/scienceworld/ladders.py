@@ -50,7 +50,8 @@ def _rungs(goal: ScienceWorldGoal, text: str) -> list[tuple[str, Condition]]:
     if name == "grow-plant":
         stages = (("seedling", "have a seedling"), ("adult", "have an adult plant"))
         grown: list[tuple[str, Condition]] = [(told, ((f"seen {stage}", "focus 1: {x:*}"),)) for stage, told in stages]
-        return [_focus(1, "focus on a seed"), *grown]
+        seed: Condition = (("focus 1: {x:*} seed",),)  # here alone a wrong focus does not lose the episode
+        return [("focus on a seed", seed), *grown]
     if family == "stages":
         counted = _NUMBER.search(text)
         return [_focus(nth, f"focus on stage {nth}") for nth in range(1, int(counted[1]) if counted else 4)]

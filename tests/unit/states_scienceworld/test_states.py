@@ -16,7 +16,7 @@ from proas.states.scienceworld import TIME_PASSES, SimulatorFollower, TextObserv
 from proas.states.scienceworld.told import plain_name, spoken_words, told_by
 
 QUICK = (
-    "freeze/1", "chemistry-mix/0", "chemistry-mix-paint-tertiary-color/0", "find-plant/0", "grow-plant/0",
+    "freeze/1", "chemistry-mix-paint-tertiary-color/0", "find-plant/0", "grow-plant/0",
     "identify-life-stages-2/0", "lifespan-longest-lived-then-shortest-lived/1", "inclined-plane-determine-angle/0",
     "measure-melting-point-known-substance/0", "power-component/0", "test-conductivity/0", "use-thermometer/0",
 )  # fmt: skip
