@@ -20,10 +20,12 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from proas.errors import DataError, UsageError
 from proas.training.config import TrainConfig
@@ -82,6 +84,23 @@ class RunDirectory:
             "command": sys.argv[1:],
         }
         write_json(self.path / "config.json", document)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the folder, so that no two processes train in it at once.
+
+        Raises:
+            UsageError: Another process holds it.
+        """
+        lock = FileLock(self.path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise UsageError(f"another process trains in {self.path}", hint="wait for it, or end it") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def document(self) -> dict[str, Any]:
         """What ``config.json`` holds.

@@ -115,7 +115,14 @@ class Trainer:
 
         Returns:
             The result, as ``final.json`` holds it.
+
+        Raises:
+            UsageError: Another process trains in the run's folder.
         """
+        with self._directory.held():
+            return self._run(resume=resume)
+
+    def _run(self, *, resume: bool) -> dict[str, Any]:
         began = time.perf_counter()
         with closing(open_world(EnvSpec(self.config.env, self._splits.train, self.config.options))) as world:
             valid = self._validation_tasks(world)

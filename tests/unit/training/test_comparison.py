@@ -130,3 +130,10 @@ def test_a_run_is_not_begun_twice(runs: list[RunDirectory]) -> None:
     document = runs[0].document()
     assert document["arm"] == "grpo"
     assert document["software"]["proas"]
+
+
+def test_two_processes_do_not_train_in_one_folder(runs: list[RunDirectory]) -> None:
+    with runs[0].held(), pytest.raises(UsageError, match="another process trains"), RunDirectory(runs[0].path).held():
+        pass
+    with runs[0].held():
+        pass
