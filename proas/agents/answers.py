@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from proas.agents.model import Completion, Message, Usage, estimated_tokens
+from proas.agents.model import Completion, Message, Usage, estimated_tokens, whole_text
 from proas.errors import ModelUnavailable
 
 __all__ = ["complaint_of", "completion_of", "model_names", "words_of"]
@@ -111,16 +111,11 @@ def _decoded(body: bytes, content_type: str) -> str:
 def _content(content: object) -> str:
     """Text of a message: a string, nothing, or parts of which the texts count."""
     if isinstance(content, str):
-        return _whole(content)
+        return whole_text(content)
     if isinstance(content, list):
         texts = [part.get("text") if isinstance(part, dict) else part for part in content]
-        return _whole("".join(text for text in texts if isinstance(text, str)))
+        return whole_text("".join(text for text in texts if isinstance(text, str)))
     return ""
-
-
-def _whole(text: str) -> str:
-    """The text without halves of characters, which JSON can hold and UTF-8 cannot."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def _usage(given: object, messages: Sequence[Message], text: str) -> Usage:

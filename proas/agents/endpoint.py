@@ -23,13 +23,16 @@ from pydantic import SecretStr
 
 from proas.agents.address import KEY_VARIABLES, Address
 from proas.agents.answers import complaint_of, completion_of, model_names, words_of
-from proas.agents.model import Completion, Message, Sampling, estimated_tokens
+from proas.agents.model import Completion, Message, Sampling, estimated_tokens, whole_text
 from proas.errors import ModelError, ModelRefused, ModelUnavailable, UsageError
 
 __all__ = ["ChatEndpoint", "EndpointSettings", "PromptRefused", "TryFailed"]
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _TOO_LONG = ("context length", "context window", "maximum context", "too long", "max_model_len", "max_tokens")
+
+_CHECK = 30.0
+"""Seconds until a list of models is there; it takes no thinking."""
 
 
 class TryFailed(ModelUnavailable):
@@ -123,7 +126,7 @@ class ChatEndpoint:
         """
         fields: dict[str, Any] = {
             "model": self.settings.model,
-            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "messages": [{"role": m.role, "content": whole_text(m.content)} for m in messages],
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "max_tokens": sampling.max_tokens,
@@ -154,11 +157,11 @@ class ChatEndpoint:
             ModelUnavailable: Nobody answers.
             ModelRefused: The key is refused, or the model is not among those that are listed.
         """
-        status, headers, body = await self._send("GET", "/models", None, cost=0)
+        status, headers, body = await self._send("GET", "/models", None, cost=0, within=_CHECK)
         if status in (401, 403):
             raise self._refusal(status, headers, body)
         names = model_names(body, headers.get("content-type", "")) if status == httpx.codes.OK else None
-        if names is not None and self.settings.model not in names:
+        if names is not None and not any(_meant(self.settings.model, name) for name in names):
             shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
             raise ModelRefused(
                 f"{self.settings.address.base} has no model {self.settings.model!r}", hint=f"it offers {shown}"
@@ -170,18 +173,19 @@ class ChatEndpoint:
         await self._client.aclose()
 
     async def _send(
-        self, method: str, path: str, document: dict[str, Any] | None, *, cost: int
+        self, method: str, path: str, document: dict[str, Any] | None, *, cost: int, within: float = float("inf")
     ) -> tuple[int, httpx.Headers, bytes]:
         """Status, headers and body of one exchange."""
         url = self.settings.address.base + path
+        seconds = min(within, self.settings.timeout)
         try:
             async with (
-                asyncio.timeout(self.settings.timeout),
+                asyncio.timeout(seconds),
                 self._client.stream(method, url, json=document) as response,
             ):
                 return response.status_code, response.headers, await self._body(response, cost)
         except TimeoutError:
-            raise TryFailed(f"no whole reply within {self.settings.timeout:g} s", tokens=cost) from None
+            raise TryFailed(f"no whole reply within {seconds:g} s", tokens=cost) from None
         except httpx.ConnectTimeout:
             message = f"no connection to {self.settings.address.base} within {self.settings.connect_timeout:g} s"
             raise TryFailed(message, reached=False) from None
@@ -246,6 +250,11 @@ class ChatEndpoint:
         """A server's words without the key, which some repeat in their complaints."""
         key = self.settings.key.get_secret_value() if self.settings.key is not None else ""
         return text.replace(key, "***") if key else text
+
+
+def _meant(model: str, listed: str) -> bool:
+    """Whether a listed name is the model's. Some servers list a tag that may be left out: ``llama3:latest``."""
+    return listed == model or listed.startswith(f"{model}:")
 
 
 def _asked_wait(headers: httpx.Headers) -> float | None:

@@ -8,7 +8,17 @@ from typing import Literal, Protocol, runtime_checkable
 
 from proas.errors import UsageError
 
-__all__ = ["Completion", "LanguageModel", "Message", "Role", "Sampling", "Usage", "estimated_tokens", "most_tokens"]
+__all__ = [
+    "Completion",
+    "LanguageModel",
+    "Message",
+    "Role",
+    "Sampling",
+    "Usage",
+    "estimated_tokens",
+    "most_tokens",
+    "whole_text",
+]
 
 Role = Literal["system", "user", "assistant"]
 
@@ -150,3 +160,8 @@ def most_tokens(messages: Sequence[Message]) -> int:
     """A bound on the tokens of a conversation: one for each byte, and the marks that a chat template adds."""
     bytes_ = sum(len(m.content.encode("utf-8", "replace")) + _TOKENS_A_MESSAGE for m in messages)
     return bytes_ + _TOKENS_A_MESSAGE  # the marks that ask for the reply
+
+
+def whole_text(text: str) -> str:
+    """The text without halves of characters, which JSON and Python can hold and UTF-8 cannot."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 from proas.agents.budget import BudgetSpent
 from proas.agents.endpoint import PromptRefused
-from proas.agents.model import Completion, LanguageModel, Sampling, Usage
+from proas.agents.model import Completion, LanguageModel, Sampling, Usage, whole_text
 from proas.agents.prompts import Prompter, Turn
 from proas.agents.replies import NO_ACTION, Reading, Reply, full_text, parse_reply
 from proas.envs import Environment, StepResult
-from proas.errors import ModelError
+from proas.errors import EnvironmentFailure, ModelError, ProASError, StateError
 from proas.keys import digest
 from proas.rollouts import Ended, Rollout, State, Step
 
@@ -22,7 +22,7 @@ __all__ = ["UNFINISHED", "Cause", "EpisodeSettings", "Follower", "Job", "Player"
 Cause = str
 """Why an episode ended, finer than ``ended``: ``won``, ``step_limit``, ``not_won`` (the environment ended it),
 ``token_cap``, ``unreadable`` (too many replies in a row without an action), ``refused`` (the prompt was),
-``unavailable`` (the model was), ``budget``, ``interrupted``."""
+``environment`` (it failed), ``unavailable`` (the model was), ``budget``, ``interrupted``."""
 
 _LONGEST_REPLY = 50_000
 """Characters of a reply that are kept with its step."""
@@ -96,7 +96,7 @@ class _Episode:
         self.calls = 0
         self.invalid_formats = 0
         self.unreadable = 0
-        self.fault: ModelError | None = None
+        self.fault: ProASError | None = None
 
     @property
     def tokens(self) -> int:
@@ -164,7 +164,8 @@ async def play_episode(
 
 def _begin(env: Environment, episode: _Episode, job: Job, follower: Follower | None) -> Cause:
     """Reset the environment; returns why the episode is over already, usually empty."""
-    episode.observation, info = env.reset(job.task, seed=job.number)
+    observation, info = env.reset(job.task, seed=job.number)
+    episode.observation = whole_text(observation)
     episode.admissible = info.admissible
     episode.start = follower.begin(env, episode.observation) if follower is not None else None
     return "won" if info.won else ""
@@ -177,8 +178,11 @@ def _continue(env: Environment, episode: _Episode, begun: Rollout, follower: Fol
     for step in begun.steps:
         words = (step.model_extra or {}).get("reply", "")
         reply = Reply(step.action, "", format_valid=True, readable=step.action != NO_ACTION)
-        result = _act(env, episode, reply, str(words), step, follower)
-        if result.observation != step.observation or result.done:
+        try:
+            result = _act(env, episode, reply, str(words), step, follower)
+        except (EnvironmentFailure, StateError):
+            return False
+        if episode.steps[-1].observation != step.observation or result.done:
             return False
     return True
 
@@ -201,14 +205,18 @@ async def _turn(
         episode.fault = error
         episode.wasted += error.tokens
         return _cause_of(error)
-    text = full_text(completion)
+    text = whole_text(full_text(completion))
     reply = parse_reply(
         text, admissible=env.info.admissible, thoughts=prompter.settings.thoughts, reading=settings.reading
     )
     episode.heard(completion, reply)
     blank = Step(action=reply.action, tokens=completion.usage.completion)
     blank = blank.model_copy(update={"reply": text[:_LONGEST_REPLY], "format": reply.problem})
-    result = _act(env, episode, reply, text, blank, follower)
+    try:
+        result = _act(env, episode, reply, text, blank, follower)
+    except (EnvironmentFailure, StateError) as error:
+        episode.fault = error
+        return "environment"
     if result.done:
         return "won" if result.info.won else "step_limit" if result.info.truncated else "not_won"
     if settings.token_cap is not None and episode.tokens >= settings.token_cap:
@@ -225,12 +233,13 @@ def _act(
     result = env.step(reply.action)
     info = result.info
     valid = info.valid and reply.readable
-    known = {"observation": result.observation, "reward": result.reward, "valid": valid}
+    observation = whole_text(result.observation)
+    known = {"observation": observation, "reward": result.reward, "valid": valid}
     if follower is not None:
         seen = follower.observe(env, reply.action, result.observation, valid=valid, won=info.won)
         known |= {"canonical": seen.canonical, "state": seen.state, "seeks": seen.seeks}
     episode.steps.append(blank.model_copy(update=known))
-    episode.turns.append(Turn(words, reply.action, result.observation, info.admissible, reply.readable))
+    episode.turns.append(Turn(words, reply.action, observation, info.admissible, reply.readable))
     return result
 
 
@@ -261,7 +270,7 @@ def _rollout(env: Environment, model: str, job: Job, episode: _Episode, cause: C
         "id": f"{job.task}#{job.number}",
         "env": env.name,
         "task": job.task,
-        "goal": env.goal_text,
+        "goal": whole_text(env.goal_text),
         "observation": episode.observation,
         "start": episode.start,
         "steps": tuple(episode.steps),
@@ -298,7 +307,7 @@ async def play_all(
 
     Args:
         jobs: What to play. Asked for one by one, when an environment is free: an iterator may decide late.
-        environments: Makes an environment; called at most ``concurrency`` times.
+        environments: Makes an environment: one for each episode under way, and another after an error.
         player: Plays one job, usually with :func:`play_episode`.
         done: Told of every rollout and of every error that a player raised, as they come. What it raises ends all.
         concurrency: Episodes under way at once.
@@ -313,6 +322,7 @@ async def play_all(
                 rollout = await player(env, job)
             except Exception as error:  # noqa: BLE001  # one task's fault must not end the others; ``done`` decides
                 done(job, error)
+                env = environments()  # whatever broke may have broken this one
             else:
                 done(job, rollout)
             job = next(waiting, None)
