@@ -105,6 +105,8 @@ def play(
         raise UsageError("which environment?", hint="`proas env list` names them")
     if save is not None and not save.absolute().parent.is_dir():
         raise DataError(f"cannot write {save}: there is no folder {save.parent}", hint="make it first")
+    if save is not None and save.is_dir():
+        raise DataError(f"cannot write {save}: it is a folder", hint="name a file in it")
     from proas.cli.env.choice import opened
 
     views = _Views(graph, version, database, output)
@@ -147,8 +149,11 @@ class _Views:
         from proas.cli.database import connect, existing_graph
 
         self.store = existing_graph(connect(self.database, self.output), self.name)
+        newest = self.store.info().version
         if self.version is None:
-            self.version = self.store.info().version  # so that what is shown and what is labelled at the end agree
+            self.version = newest  # so that what is shown and what is labelled at the end agree
+        elif self.version > newest:
+            raise UsageError(f"graph {self.name!r} has no version {self.version}", hint=f"its newest is {newest}")
 
     @property
     def title(self) -> str:

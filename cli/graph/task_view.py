@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
@@ -72,6 +72,7 @@ def as_ladder(graph: TaskGraph, *, listed: int) -> tuple[RenderableType, ...]:
             "task": graph.task.key,
             "goal": graph.task.text or graph.task.goal,
             "graph": f"{len(graph.states):,} states, {len(graph.transitions):,} transitions",
+            "sources": _sources(graph),
         }
     )
     ladder = Tree(Text("subgoals", "bold"), guide_style="dim")
@@ -87,6 +88,12 @@ def as_ladder(graph: TaskGraph, *, listed: int) -> tuple[RenderableType, ...]:
         _add_states(rung, own, start=graph.start.key, listed=listed)
         _add_ways_on(rung, going, graph, subgoal.index)
     return head, "", ladder
+
+
+def _sources(graph: TaskGraph) -> str:
+    """Where its transitions come from, such as ``replayed 3, unverified 1``."""
+    counts = Counter(transition.source for transition in graph.transitions)
+    return ", ".join(f"{source} {count:,}" for source, count in sorted(counts.items())) or "none"
 
 
 def _add_states(rung: Tree, states: list[State], *, start: str, listed: int) -> None:

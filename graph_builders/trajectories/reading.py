@@ -12,6 +12,7 @@ from pathlib import Path
 from proas.errors import DataError
 from proas.graph_builders.trajectories.episodes import Aside, Episode, Record, Unreadable
 from proas.graph_builders.trajectories.formats import AUTO, Format, chosen_formats, episodes_in
+from proas.graph_builders.trajectories.transcripts import is_plain, transcript_texts
 from proas.graph_builders.trajectories.values import LONGEST_VALUE, Text, json_texts
 
 __all__ = ["ENDINGS", "find_files", "read_episodes"]
@@ -81,7 +82,7 @@ def read_episodes(
     """The episodes of a file in order, read as a stream.
 
     Args:
-        path: A JSON or JSONL file, possibly compressed by gzip.
+        path: A JSON or JSONL file, or by its name plain text, possibly compressed by gzip.
         format_name: Name of a format, or ``auto``: each record by what it shows.
         source: What to call the file in messages; its name if not given.
         limit: Bytes that a record may have.
@@ -96,7 +97,8 @@ def read_episodes(
     """
     formats = chosen_formats(format_name)
     name = source or path.name
-    for text in json_texts(path, limit=limit, progress=progress):
+    texts = transcript_texts if is_plain(path) else json_texts
+    for text in texts(path, limit=limit, progress=progress):
         yield from _episodes(text, name, formats)
 
 

@@ -169,6 +169,13 @@ def test_a_graph_that_is_not_there_is_an_error(played: Played, work: Path) -> No
     assert "no graph is called 'no-such-graph'" in done.err
 
 
+@pytest.mark.neo4j
+def test_a_version_that_is_not_there_is_said_before_anything_is_played(played: Played, graph: str, work: Path) -> None:
+    done = played("alfworld", "--graph", graph, "--version", "99", lines="look\n")
+    assert (done.code, done.out) == (2, "")
+    assert "has no version 99" in done.err
+
+
 def test_tasks_are_listed_and_found(played: Played, no_server: Path) -> None:
     tasks = json.loads(played("alfworld", "--tasks", "--json").out)["tasks"]
     assert [row["number"] for row in tasks] == list(range(1, 8))
@@ -216,6 +223,7 @@ def test_nothing_that_is_typed_ends_in_a_traceback(played: Played, no_server: Pa
         (("--replay", "x.jsonl#1"), 1, "x.jsonl"),
         (("--replay", ""), 1, "folder"),
         (("alfworld", "--save", "no/such/folder/x.jsonl"), 1, "cannot write"),
+        (("alfworld", "--save", "/"), 1, "it is a folder"),
     ],
 )
 def test_what_makes_no_sense_is_said(

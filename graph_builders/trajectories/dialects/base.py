@@ -90,12 +90,26 @@ class Dialect:
         """How an observation differs from our environment's in what it tells; empty where it does not."""
         del task
         mine, theirs = " ".join(ours.split()), " ".join(recorded.split())
-        return "" if mine == theirs else f"the record reads {_short(theirs)}, the environment {_short(mine)}"
+        if mine == theirs:
+            return ""
+        same = next(
+            (n for n, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), min(len(mine), len(theirs))
+        )
+        return f"the record reads {_short(theirs, same)}, the environment {_short(mine, same)}"
 
 
 _SPELT_OUT: Sequence[str] = ("action", "command", "input", "text", "act", "cmd")
 """Names of an argument that holds the action in words, whatever its function is called."""
 
 
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 100 else text[:97] + "...")
+_EXCERPT = 100
+_LEAD = 40
+
+
+def _short(text: str, differs: int) -> str:
+    """An excerpt that holds the first difference."""
+    if len(text) <= _EXCERPT:
+        return repr(text)
+    begin = max(0, min(differs - _LEAD, len(text) - _EXCERPT))
+    end = begin + _EXCERPT
+    return repr("..." * (begin > 0) + text[begin:end] + "..." * (end < len(text)))

@@ -3,7 +3,7 @@
 Source: "Dataset formats and types" of TRL's documentation: ``{"messages": [{"role", "content"}, ...]}``, or ``prompt``
 and ``completion`` that are lists of such messages, with ``tool_calls`` (``{"type": "function", "function": {"name",
 "arguments"}}``, arguments an object or JSON in a text) and messages of role ``tool``; content may be a list of parts.
-Columns beside them, such as ``reward``, are free.
+``label`` is the outcome in a set of unpaired preferences. Columns beside them, such as ``reward``, are free.
 """
 
 from __future__ import annotations
@@ -41,12 +41,18 @@ def read(record: Record) -> Episode:
         env=labels.env,
         tasks=labels.tasks,
         names=labels.names,
-        success=labels.success,
+        success=labels.success if labels.success is not None else _label(value),
         score=labels.score,
         id=labels.id,
         source=record.source,
         line=record.line,
     )
+
+
+def _label(value: Any) -> bool | None:
+    """Whether an unpaired preference is one for the completion; ``None`` where the record is no such thing."""
+    label = value.get("label") if isinstance(value, dict) else None
+    return label if isinstance(label, bool) else None
 
 
 def _messages(value: Any) -> list[Message]:

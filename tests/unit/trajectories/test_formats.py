@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,99 @@ def test_formats_are_named() -> None:
     assert set(FORMATS) == {"proas", "atif", "agentgym", "verl", "react", "trl"}
     with pytest.raises(UsageError, match="there is no format 'parquet'"):
         chosen_formats("parquet")
+
+
+PRINTED_HOUSE = """pick_and_place_simple-Mug-None-Desk-10/trial_T20190907_060234_011675
+pick_and_place put
+You are in the middle of a room. Looking quickly around you, you see a desk 1, and a shelf 1.
+Your task is to: put some mug on desk.
+Act 1: think: a mug may be on the shelf.
+Obs 1: OK.
+Act 2: go to shelf 1
+Obs 2: On the shelf 1, you see a mug 1.
+1 r True rs [1, 0, 0, 0, 0, 0] cnts [1, 0, 0, 0, 0, 0] sum(rs)/sum(cnts) 1.0
+------------
+
+"""
+PRINTED_SHOP = """-----------------
+0
+Action: reset
+Observation: WebShop
+Instruction:
+i need a mug, and price lower than 20.00 dollars
+[Search]
+
+Action: search[mug]
+Observation: Invalid action!
+
+Action: click[Buy Now]
+Observation: Your score (min 0.0, max 1.0): 1.0
+
+1 1.0 1.0 0.0
+-------------
+"""
+
+
+def test_what_react_s_notebooks_print_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(
+        PRINTED_HOUSE + "-----------------\nloading\n" + PRINTED_SHOP + PRINTED_HOUSE.replace("r True", "r 0")
+    )
+    house, noise, shop, failed = read_episodes(path)
+    assert isinstance(noise, Aside)
+    assert (noise.problem, noise.line) == ("unknown_format", 13)
+    assert isinstance(house, Episode)
+    assert isinstance(shop, Episode)
+    assert isinstance(failed, Episode)
+    assert [(turn.action, turn.observation) for turn in house.turns] == [
+        ("think: a mug may be on the shelf.", "OK."),
+        ("go to shelf 1", "On the shelf 1, you see a mug 1."),
+    ]
+    assert (house.success, failed.success, shop.success) == (True, False, None)
+    assert house.names == ("pick_and_place_simple-Mug-None-Desk-10/trial_T20190907_060234_011675",)
+    assert shop.observation.startswith("WebShop\nInstruction:")
+    assert [(turn.action, turn.observation, turn.valid) for turn in shop.turns] == [
+        ("search[mug]", "Invalid action!", False),
+        ("click[Buy Now]", "Your score (min 0.0, max 1.0): 1.0", None),
+    ]
+
+
+def test_a_plain_text_is_one_transcript_where_no_rule_parts_it(tmp_path: Path) -> None:
+    told = "You are in the middle of a room.\nYour task is to: put a mug in desk.\n> go to desk 1\nOn the desk 1"
+    plain, packed, odd, empty = (tmp_path / name for name in ("a.log", "b.txt.gz", "c.txt", "d.out"))
+    plain.write_text(told)
+    packed.write_bytes(gzip.compress(told.encode()))
+    odd.write_bytes(b"\0\1")
+    empty.write_text("\n-----\n\n")
+    for path in (plain, packed):
+        (episode,) = read_episodes(path)
+        assert isinstance(episode, Episode)
+        assert [turn.action for turn in episode.turns] == ["go to desk 1"]
+    for path, reason in ((odd, "not text: it holds zero bytes"), (empty, "the file is empty")):
+        (aside,) = read_episodes(path)
+        assert isinstance(aside, Aside)
+        assert (aside.problem, aside.reason) == ("bad_json", reason)
+    packed.write_bytes(gzip.compress(told.encode() * 99)[:-20])
+    assert [type(answer) for answer in read_episodes(packed)] == [Aside]
+    (long,) = read_episodes(plain, limit=20)
+    assert isinstance(long, Aside)
+    assert "longer than 20 bytes" in long.reason
+
+
+def test_the_label_of_an_unpaired_preference_is_its_outcome() -> None:
+    said = {"prompt": [{"role": "user", "content": "page"}], "completion": [{"role": "assistant", "content": "look"}]}
+    assert one({**said, "label": True}).success is True
+    assert one({**said, "label": False}).success is False
+    assert one({**said, "label": True, "success": False}).success is False
+    assert one({**said, "label": "spam"}).success is None
+
+
+def test_a_long_text_that_differs_is_quoted_where_it_does() -> None:
+    shelf = "You see " + ", ".join(f"a book {n}" for n in range(60))
+    told = dialect_of("vault").difference(shelf + ", and a mug 1.", shelf + ", and a cup 1.", "task")
+    assert "a mug 1." in told
+    assert "a cup 1." in told
+    assert len(told) < 300
 
 
 def test_members_of_an_object_are_episodes_by_name() -> None:
