@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,7 +19,7 @@ from proas.training.evaluation import Evaluation, Evaluator
 from proas.training.optimiser import FlatAdam
 from proas.training.shard import UpdateOrder
 
-__all__ = ["Demonstrator", "ImitationStep", "collect_demonstrations", "imitate"]
+__all__ = ["Demonstrator", "ImitationStep", "collect_demonstrations", "expert_verbs", "imitate", "verbs_of"]
 
 
 class Demonstrator:
@@ -84,6 +84,19 @@ def collect_demonstrations(
             raise DataError(
                 f"{found} of {tried} demonstrations succeeded", hint="raise warm_start.skill, or give other tasks"
             )
+
+
+def verbs_of(rollouts: Iterable[Rollout]) -> set[str]:
+    """First words of the actions that were carried out."""
+    return {step.action.split(" ", 1)[0] for r in rollouts for step in r.steps if step.valid is not False}
+
+
+def expert_verbs(world: World, tasks: Sequence[str]) -> set[str]:
+    """First words of what the expert does in some tasks: data of another wording shows in them."""
+    if "expert" not in world.policies:
+        return set()
+    env = world.environment()
+    return verbs_of(play(env, world.policy("expert", random.Random(0)), task) for task in tasks)  # noqa: S311
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import psutil
 import torch
 from torch import Tensor
 
@@ -21,6 +20,7 @@ from proas.keys import digest
 from proas.rollouts import Reject, Rollout, RolloutBatch
 from proas.shaping import shape
 from proas.states import ladder_for
+from proas.training.accounts import Clock, play_metrics, resident_mib
 from proas.training.checkpoint import Checkpoint, latest_checkpoint, prune_checkpoints
 from proas.training.config import TrainConfig
 from proas.training.crew import Crew
@@ -28,11 +28,11 @@ from proas.training.episodes import TextLimits
 from proas.training.estimators import StateGraphs, estimate_base
 from proas.training.evaluation import Evaluation, Evaluator
 from proas.training.graph_loop import GraphLoop
-from proas.training.imitation import collect_demonstrations, imitate
+from proas.training.imitation import collect_demonstrations, expert_verbs, imitate, verbs_of
 from proas.training.optimiser import FlatAdam
 from proas.training.play import PlaySettings
 from proas.training.run_directory import RunDirectory
-from proas.training.shard import Floats, PlayReport, ShardSpec
+from proas.training.shard import Floats, ShardSpec
 from proas.training.start import fresh_policy, starting_weights
 from proas.training.tasks import Splits, TaskStream, fixed_tasks
 from proas.training.update import signals_of, update
@@ -40,6 +40,9 @@ from proas.training.update import signals_of, update
 __all__ = ["Trainer", "Watcher"]
 
 Metrics = dict[str, float]
+
+_LOOKED_AT = 8
+"""Validation tasks whose wording is looked at."""
 
 
 class Watcher(Protocol):
@@ -102,6 +105,7 @@ class Trainer:
         self._writer = writer
         self._limits = TextLimits(**config.text.model_dump())
         self._splits = Splits.of(config.data, config.train_split, config.valid_split)
+        self._wanted: set[str] = set()
         self._graph: GraphLoop | None = None
         if config.uses_graph and connection is not None:
             made = ReferenceGraph.create(connection, graph, base=config.graph_base or None)
@@ -155,7 +159,9 @@ class Trainer:
         if self._splits.held_out:
             return fixed_tasks(world, min(self.config.evaluation.tasks, max(1, len(world.tasks) // 2)))
         with closing(open_world(EnvSpec(self.config.env, self._splits.valid, self.config.options))) as measured:
-            return fixed_tasks(measured, self.config.evaluation.tasks)
+            tasks = fixed_tasks(measured, self.config.evaluation.tasks)
+            self._wanted = expert_verbs(measured, tasks[:_LOOKED_AT])
+            return tasks
 
     def _training_tasks(self, world: World, valid: list[str]) -> list[str]:
         held = set(valid) if self._splits.held_out else set()
@@ -183,6 +189,10 @@ class Trainer:
         self._demonstrations = list(
             collect_demonstrations(world, train, settings, seed=self.config.seed, step_limit=self.config.step_limit)
         )
+        if unheard := sorted(self._wanted - verbs_of(self._demonstrations)):
+            self._watcher.note(
+                f"validation tasks want {', '.join(unheard)}, which no demonstration does: another wording, or too few"
+            )
         return fresh_policy(self._demonstrations, self.config.policy, critic=critic)
 
     def _warm_start(self, crew: Crew, evaluator: Evaluator) -> None:
@@ -235,7 +245,7 @@ class Trainer:
 
     def _iterate(self, crew: Crew, state: _State) -> Metrics:
         config, k = self.config, state.iteration
-        clock = _Clock()
+        clock = Clock()
         tasks = state.stream.take(config.tasks)
         played = crew.play("train", tasks, self._play_settings(k), keep=True)
         state.episodes += len(played.rollouts)
@@ -269,11 +279,11 @@ class Trainer:
         return {
             "iteration": float(k),
             "episodes": float(state.episodes),
-            **_play_metrics(played, batch),
+            **play_metrics(played, batch),
             **shaped.metrics,
             **metrics,
             **clock.metrics(played),
-            "memory/resident_mib": _resident_mib(),
+            "memory/resident_mib": resident_mib(),
         }
 
     def _evaluate(self, evaluator: Evaluator) -> Metrics:
@@ -345,46 +355,6 @@ class Trainer:
         return replace(base, group_size=settings.repeats, seed=settings.seed, label="evaluation")
 
 
-class _Clock:
-    """Where an iteration's time goes."""
-
-    def __init__(self) -> None:
-        self._began = self._last = time.perf_counter()
-        self._laps: dict[str, float] = {}
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self._laps[name] = now - self._last
-        self._last = now
-
-    def metrics(self, played: PlayReport) -> Metrics:
-        """``seconds/...``: play is told apart into environment and policy, and what passing rollouts on takes."""
-        play = self._laps["play"]
-        policy = min(played.policy_seconds, play)
-        environment = min(played.environment_seconds, play - policy)
-        return {
-            "seconds/total": self._last - self._began,
-            "seconds/environment": environment,
-            "seconds/policy": policy,
-            "seconds/passing": play - policy - environment,
-            **{f"seconds/{name}": self._laps[name] for name in ("graph", "shaping", "update")},
-        }
-
-
-def _play_metrics(played: PlayReport, batch: RolloutBatch) -> Metrics:
-    count, steps = max(1, len(batch)), max(1, batch.steps)
-    won = [len(rollout.steps) for rollout in batch if rollout.success]
-    return {
-        "rollout/success": sum(rollout.success for rollout in batch) / count,
-        "rollout/reward": sum(rollout.reward for rollout in batch) / count,
-        "rollout/steps": batch.steps / count,
-        "rollout/steps_of_successes": sum(won) / max(1, len(won)),
-        "rollout/invalid": sum(step.valid is False for rollout in batch for step in rollout.steps) / steps,
-        "rollout/entropy": float(np.mean(played.entropy)) if played.entropy else 0.0,
-        "rollout/tokens": float(played.tokens),
-    }
-
-
 def _by_rollout(batch: RolloutBatch, values: Floats) -> dict[str, Floats]:
     found: dict[str, Floats] = {}
     at = 0
@@ -397,15 +367,3 @@ def _by_rollout(batch: RolloutBatch, values: Floats) -> dict[str, Floats]:
 def _own(tensor: Tensor) -> Tensor:
     """A copy outside shared memory."""
     return torch.empty_like(tensor).copy_(tensor)
-
-
-def _resident_mib() -> float:
-    """Memory of the trainer and its workers."""
-    process = psutil.Process()
-    total = process.memory_info().rss
-    for child in process.children(recursive=True):
-        try:
-            total += child.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return total / 2**20

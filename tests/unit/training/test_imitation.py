@@ -13,7 +13,7 @@ from proas.training.config import PolicySettings, WarmStartSettings, preset
 from proas.training.crew import Crew
 from proas.training.episodes import TextLimits
 from proas.training.evaluation import Evaluation, Evaluator, kind_of
-from proas.training.imitation import Demonstrator, collect_demonstrations, imitate
+from proas.training.imitation import Demonstrator, collect_demonstrations, expert_verbs, imitate, verbs_of
 from proas.training.play import PlaySettings
 from proas.training.shard import ShardSpec
 from proas.training.start import fresh_policy, starting_weights
@@ -74,3 +74,11 @@ def test_kinds_are_read_off_keys() -> None:
     assert kind_of("pick_heat_then_place_in_recep-Egg-None-Fridge-2/trial_T1") == "pick_heat_then_place_in_recep"
     assert kind_of("17") == ""
     assert Evaluation.of([], 0.4).success == 0.0
+
+
+def test_the_wording_of_tasks_shows_in_what_the_expert_does(world: AlfWorldWorld) -> None:
+    settings = WarmStartSettings(demonstrations=12, skill=1.0)
+    shown = verbs_of(collect_demonstrations(world, world.tasks, settings, seed=4, step_limit=50))
+    assert {"go", "take", "move"} <= shown
+    assert "put" not in shown
+    assert expert_verbs(world, world.tasks[:6]) <= shown
