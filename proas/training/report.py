@@ -40,7 +40,7 @@ def _lines(found: Comparison, *, drawn: bool) -> Iterator[str]:
     temperatures = [f"T = {t:g}" for t in found.temperatures]
     yield "# Comparison"
     yield ""
-    yield "Success in percent on the validation tasks, mean of the last three evaluations, mean ± sample standard "
+    yield "Success in percent on the validation tasks, mean of the last three evaluations, mean ± sample standard"
     yield f"deviation over seeds. The difference is paired by seed, at {temperatures[0]}, with its 95 % interval."
     yield ""
     head = [

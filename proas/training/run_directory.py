@@ -64,11 +64,17 @@ class RunDirectory:
     def begin(self, config: TrainConfig, *, graph: str, init: str) -> None:
         """Make the folder and write what decides the result.
 
+        A run that ended before its first checkpoint left nothing to go on with; it is begun anew.
+
         Raises:
-            UsageError: There is a run already, or the folder cannot be made.
+            UsageError: There is a run already, another process trains there, or the folder cannot be made.
         """
         if self.exists:
-            raise UsageError(f"{self.path} holds a run already", hint="add --resume to go on with it, or name another")
+            if any(self.checkpoints.glob("*.pt")):
+                hint = "add --resume to go on with it, or name another"
+                raise UsageError(f"{self.path} holds a run already", hint=hint)
+            with self.held():
+                (self.path / "metrics.jsonl").unlink(missing_ok=True)
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:

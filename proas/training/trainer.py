@@ -168,6 +168,11 @@ class Trainer:
         tasks = [task for task in world.tasks if task not in held]
         if self.config.recur:
             tasks = sorted(tasks, key=lambda key: digest("recur", self.config.seed, key))[: self.config.recur]
+        if len(tasks) < self.config.tasks and self.config.algorithm != "sft":
+            raise UsageError(
+                f"an iteration takes {self.config.tasks} tasks, and there are {len(tasks)} to train on",
+                hint="set tasks to fewer, or give more data",
+            )
         return tasks
 
     def _resumed(self) -> Checkpoint:

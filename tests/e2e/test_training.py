@@ -79,13 +79,15 @@ def _goes_on(proas: Proas, work: Path) -> None:
         (("--env", "chess"), "no environment"),
         (("--init", "nowhere"), "holds no checkpoint"),
         (("--data", "nowhere"), "no such file"),
+        (("--tasks", "50"), "an iteration takes 50 tasks, and there are 8"),
+        (("--preset", "huge"), "no training preset"),
         (("--set", "policy.model=nowhere"), "no model folder"),
     ],
 )
 def test_faults_are_named(proas: Proas, no_server: Path, games: Path, words: tuple[str, ...], message: str) -> None:
     data = () if words[0] in ("--resume", "--data") else ("--data", games)
     done = (
-        proas("train", "--smoke", "--out", "run", *data, *words)
+        proas("train", *(() if "--preset" in words else ("--smoke",)), "--out", "run", *data, *words)
         if words[0] != "--resume"
         else proas("train", "--out", "run", *words)
     )

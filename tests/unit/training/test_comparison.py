@@ -125,9 +125,15 @@ def test_metrics_that_were_cut_off_and_later_ones_are_left_out(runs: list[RunDir
 
 
 def test_a_run_is_not_begun_twice(runs: list[RunDirectory]) -> None:
+    runs[0].begin(SHAPED, graph="", init="")  # it has no checkpoint: there is nothing to go on with
+    assert list(runs[0].metrics()) == []
+    assert runs[0].document()["arm"] == SHAPED.arm
+    with runs[0].held(), pytest.raises(UsageError, match="another process trains"):
+        runs[0].begin(PLAIN, graph="", init="")
+    (runs[0].checkpoints / "iteration-000000.pt").write_bytes(b"")
     with pytest.raises(UsageError, match="holds a run already"):
         runs[0].begin(PLAIN, graph="", init="")
-    document = runs[0].document()
+    document = runs[1].document()
     assert document["arm"] == "grpo"
     assert document["software"]["proas"]
 
