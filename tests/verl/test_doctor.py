@@ -14,6 +14,7 @@ import pytest
 from proas.graph.connect import Connection
 from proas.graph.store import ReferenceGraph
 from proas.graph_builders import build_graph, builder
+from proas.integrations.verl.probe import LOOPS, TRAINERS
 
 
 def doctor(connection: Connection, games: Path, graph: str, **environ: str) -> tuple[int, dict[str, Any]]:
@@ -45,7 +46,7 @@ def test_green(filled: ReferenceGraph, connection: Connection, games: Path) -> N
     code, checks = doctor(connection, games, filled.name)
     assert code == 0, checks
     assert checks["verl"]["found"] == "0.9.1"
-    assert "proas_sync" in checks["plug-in"]["found"]
+    assert all(name in checks["plug-in"]["found"] for name in (*TRAINERS, *LOOPS))
     assert {check["ok"] for check in checks.values()} <= {True, None}
 
 
@@ -66,11 +67,17 @@ def test_a_plug_in_that_cannot_be_loaded(
     assert "out of order" in checks["plug-in"]["found"]
 
 
-def test_the_wrong_release(filled: ReferenceGraph, connection: Connection, games: Path, tmp_path: Path) -> None:
+def test_the_wrong_release(
+    connection: Connection, games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from proas.envs import EnvSpec
+    from proas.integrations.health import Wanted, examine
+
     older = tmp_path / "verl-0.8.0.dist-info"
     older.mkdir()
     (older / "METADATA").write_text("Metadata-Version: 2.1\nName: verl\nVersion: 0.8.0\n", encoding="utf-8")
-    code, checks = doctor(connection, games, filled.name, PYTHONPATH=str(tmp_path))
-    assert code == 1
-    assert checks["verl"]["found"] == "0.8.0"
-    assert "verl==0.9.1" in checks["verl"]["advice"]
+    monkeypatch.syspath_prepend(tmp_path)
+    found = examine(Wanted(("verl",), lambda: connection, None, EnvSpec("alfworld", games)))
+    verl = next(finding for finding in found if finding.name == "verl")
+    assert (verl.ok, verl.found) == (False, "0.8.0")
+    assert "verl==0.9.1" in verl.advice

@@ -45,10 +45,10 @@ def rollouts_of(rows: list[dict[str, Any]]) -> RolloutBatch:
     return RolloutBatch(tuple(whole))
 
 
-def check_against_shaping(rows: list[dict[str, Any]], layer: ReferenceGraph, *, version: int) -> RolloutBatch:
+def check_against_shaping(rows: list[dict[str, Any]], layer: ReferenceGraph, algorithm: str) -> RolloutBatch:
     """Every token's advantage is its step's, from labels and estimators that verl had no part in."""
-    config = shaping_preset("paper").updated({"algorithm": "grpo", "invalid_penalty": "recorded"})
-    expected = shape(layer.label(rollouts_of(rows), version=version), config)
+    config = shaping_preset("paper").updated({"algorithm": algorithm, "invalid_penalty": "recorded"})
+    expected = shape(layer.label(rollouts_of(rows), version=0), config)
     steps = {rollout.id: rollout.steps for rollout in expected.batch}
     compared = 0
     for row in rows:
@@ -72,9 +72,15 @@ def check_against_shaping(rows: list[dict[str, Any]], layer: ReferenceGraph, *, 
 
 
 @pytest.mark.timeout(1000)  # a guard against a run that hangs; on an idle machine it takes two minutes
-@pytest.mark.parametrize("loop", ["trajectory", "steps"])
+@pytest.mark.parametrize(("loop", "algorithm"), [("trajectory", "grpo"), ("steps", "gigpo")])
 def test_one_step(
-    loop: str, seeded: ReferenceGraph, games: Path, tiny_model: Path, connection: Connection, tmp_path: Path
+    loop: str,
+    algorithm: str,
+    seeded: ReferenceGraph,
+    games: Path,
+    tiny_model: Path,
+    connection: Connection,
+    tmp_path: Path,
 ) -> None:
     from cpu_run import GROUP, TASKS, run, scaled_down
 
@@ -82,12 +88,12 @@ def test_one_step(
 
     layer_name = f"{seeded.name}.{loop}"
     plan = RunPlan(str(games), str(games), seeded.name, layer_name, loop=loop)  # type: ignore[arg-type]
-    overrides = scaled_down(PRESETS["alfworld-1.5b-grpo"], plan, tiny_model, tmp_path, steps=1)
+    overrides = scaled_down(PRESETS[f"alfworld-1.5b-{algorithm}"], plan, tiny_model, tmp_path, steps=1)
     ran = run(overrides, connection, tmp_path)
     rows = list(ran.rows)
     layer = ReferenceGraph(connection, layer_name)
 
-    batch = check_against_shaping(rows, layer, version=0)
+    batch = check_against_shaping(rows, layer, algorithm)
     assert len(batch) == TASKS * GROUP
     won = [rollout for rollout in batch if rollout.success]
     assert won, "the games are easy enough that some rollout solves one"
