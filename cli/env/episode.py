@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from proas.states import Follower
 
 __all__ = ["Episode", "Moment"]
+
+
+_PATIENCE = 2.0
+"""Seconds in which the numbers of hints are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +144,30 @@ class Episode:
         """Take the last step back, by playing all before it again. Says whether there was one."""
         if not self._steps:
             return False
-        actions = [step.action for step in self._steps[:-1]]
-        self._begin()
-        for action in actions:
-            self.act(action)
+        self._again([step.action for step in self._steps[:-1]])
         return True
+
+    def numbers_of(self, wanted: Collection[str]) -> dict[str, int]:
+        """Numbers of the admissible actions that come to these canonical ones from here.
+
+        Canonical actions need not be in the environment's words (a search is told by its result), so each is tried in
+        its turn, and the episode is played again up to where it was. What is not found in two seconds stays out.
+        """
+        found = {action: n for n, action in enumerate(self.now.admissible, start=1) if action in wanted}
+        actions = [step.action for step in self._steps]
+        deadline = time.monotonic() + _PATIENCE
+        tried = False
+        for number, action in enumerate(self.now.admissible, start=1):
+            if len(found) == len(set(wanted)) or time.monotonic() > deadline:
+                break
+            tried = True
+            self._again([*actions, action])
+            canonical = self._steps[-1].canonical
+            if canonical is not None and canonical in wanted:
+                found.setdefault(canonical, number)
+        if tried:
+            self._again(actions)
+        return found
 
     def rollout(self) -> Rollout:
         """What was played until now."""
@@ -163,6 +187,12 @@ class Episode:
             reward=sum(step.reward for step in self._steps),
             ended=ended,
         )
+
+    def _again(self, actions: Sequence[str]) -> None:
+        """Play these actions from the start."""
+        self._begin()
+        for action in actions:
+            self.act(action)
 
     def _begin(self) -> None:
         from proas.states import follower_for

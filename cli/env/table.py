@@ -147,7 +147,10 @@ class PlayTable:
         elif not look.known:
             self._say(Text("The graph does not know this state; :undo leads back.", "yellow"))
         else:
-            self._say(ways_listed(look, self._episode.now.admissible))
+            numbers = self._episode.numbers_of({way.action for way in look.ways})
+            self._say(ways_listed(look, numbers))
+            if any(way.action not in numbers for way in look.ways):
+                self._say(Text("What has no number is a kind of action: say it in the environment's words.", "dim"))
 
     def _actions(self, word: str) -> None:
         admissible = self._episode.now.admissible

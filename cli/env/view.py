@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -93,13 +93,13 @@ def _fits(widths: Sequence[int], side_by_side: int, width: int) -> bool:
     return sum(filled) + 2 * (len(filled) - 1) <= width
 
 
-def ways_listed(look: Look, admissible: Sequence[str] = ()) -> RenderableType:
-    """All transitions that lead on from here, with the numbers of those that are listed in the same words."""
+def ways_listed(look: Look, numbers: Mapping[str, int]) -> RenderableType:
+    """All transitions that lead on from here, with the numbers of the actions that come to them, where known."""
     if not look.ways:
         return Text("The graph knows no way on from here.", "dim")
     table = columns("", "action", "subgoal", "then to the goal", right=("", "subgoal", "then to the goal"))
     for way in look.ways:
-        number = str(admissible.index(way.action) + 1) if way.action in admissible else ""
+        number = str(numbers.get(way.action, ""))
         left = "no way known" if way.distance is None else f"{way.distance} steps" if way.distance else "reached"
         table.add_row(Text(number, "cyan"), plain(way.action), _subgoal(look, way), left)
     return table

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
@@ -115,11 +117,14 @@ def build(
     chosen = chosen_builder(source, asked, groups)
     path = one_path(asked.data, source) if source not in MANY_PATHS else None
     options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)
+    begun = time.monotonic()
     chosen.count(path, options)  # a source that cannot be read is told before a server is started or a graph made
+    reading = time.monotonic() - begun  # for logs of episodes, nearly all there is to do
     connection = prepare(database, output)
     store = ReferenceGraph.create(connection, name)
     with BuildBar(output, f"Building {name}") as bar:
         report = build_graph(source, chosen, store, data=path, options=options, progress=bar)
+    report = replace(report, seconds=report.seconds + reading)
     closing = epilogue_of(source, chosen, groups)
     output.result(report.as_json() | dict(closing.document), _table(report), *closing.tables)
     _show_rejects(report, output)

@@ -85,7 +85,10 @@ def test_list_shows_plug_ins_and_survives_a_broken_one(no_server: Path, tmp_path
     found = {one["name"]: one for one in json.loads(done.stdout)["environments"]}
     assert found["rough"]["ready"]
     assert not found["rough"]["states"]
-    assert (found["broken"]["ready"], found["broken"]["missing"]) == (False, "ZeroDivisionError: no")
+    assert (found["broken"]["ready"], found["broken"]["missing"]) == (
+        False,
+        "broken cannot be opened: ZeroDivisionError: no (it comes from a plug-in: mend it there)",
+    )
     assert found["lacking"]["missing"] == "thing: pip install thing"
     assert "alfworld" in found
 
@@ -252,6 +255,27 @@ def test_webshop_is_played_by_numbers(played: Played, no_server: Path) -> None:
     assert [step["valid"] for step in rollout["steps"]] == [True, True]
     assert rollout["steps"][1]["action"].startswith("click[")
     assert rollout["steps"][0]["state"]["facts"]
+
+
+@pytest.mark.neo4j
+def test_the_numbers_of_hints_lead_to_the_goal(played: Played, proas: Proas, work: Path, request: Any) -> None:
+    pytest.importorskip("bm25s")
+    name = f"hints-{os.getpid()}"
+    request.addfinalizer(lambda: proas("graph", "drop", name, "--yes"))
+    assert proas("graph", "build", "--source", "webshop", "--goals", "human", "--limit", "1", "--graph", name).code == 0
+    words = ("webshop", "1", "--option", "goals=human", "--graph", name)
+    typed: list[str] = []
+    shown = ""
+    while "solved after" not in (shown := played(*words, lines="\n".join([*typed, ":hint"])).out).replace(
+        "not solved", ""
+    ):
+        assert len(typed) < 12, shown
+        hint = shown.rpartition("> :hint")[2]
+        number = re.search(r"^\s*(\d+)\s+(?:click|search)\S", hint, re.MULTILINE)
+        assert number is not None, hint
+        typed.append(number.group(1))
+    assert shown.count("Re 1  PA 1") == len(typed)
+    assert "goal in   reached" in shown
 
 
 def test_an_interrupt_is_polite_and_keeps_what_was_played(no_server: Path) -> None:

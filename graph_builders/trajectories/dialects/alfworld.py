@@ -63,14 +63,15 @@ class AlfWorldDialect(Dialect):
     def signature(self, goal: str, observation: str) -> tuple[object, ...] | None:
         """The goal, in either template, and what stands in the room."""
         seen = _SEEN.search(observation)
-        if seen is None:
+        furniture = [] if seen is None else sorted(name.lower() for name in _NAMED.findall(seen.group(1)))
+        if not furniture:  # "you see nothing": a look in mid-room, which is no first observation
             return None
         try:
             wanted = AlfWorldGoal.from_text(goal)
         except DataError:
             return None
         told = (wanted.kind, wanted.object, wanted.receptacle, wanted.lamp, wanted.sliced)
-        return (*told, sorted(name.lower() for name in _NAMED.findall(seen.group(1))))
+        return (*told, furniture)
 
     def worded(self, call: Call) -> str:
         """``take`` of two arguments as ``take a from b``, by AgentGym's names of functions too."""

@@ -171,6 +171,13 @@ def test_the_label_of_an_unpaired_preference_is_its_outcome() -> None:
     assert one({**said, "label": "spam"}).success is None
 
 
+def test_a_look_in_mid_room_is_no_first_observation() -> None:
+    dialect, goal = dialect_of("alfworld"), "put a mug in desk."
+    room = "You are in the middle of a room. Looking quickly around you, you see {}."
+    assert dialect.signature(goal, room.format("nothing")) is None
+    assert dialect.signature(goal, room.format("a desk 1, and a bed 1")) is not None
+
+
 def test_a_long_text_that_differs_is_quoted_where_it_does() -> None:
     shelf = "You see " + ", ".join(f"a book {n}" for n in range(60))
     told = dialect_of("vault").difference(shelf + ", and a mug 1.", shelf + ", and a cup 1.", "task")
