@@ -251,13 +251,14 @@ def _stored(
 
 
 def _graph_name(out: Path) -> str:
-    """Name of the run's own graph: the folder's, and a digest that tells apart folders of one name."""
+    """Name of the run's own graph: the folder's, and a digest that no earlier run in it has had."""
     import re
+    import time
 
     from proas.keys import digest
 
     stem = re.sub(r"[^A-Za-z0-9]+", "-", out.absolute().name).strip("-")[:40] or "run"
-    return f"run-{stem}-{digest(str(out.absolute()))[:8]}"
+    return f"run-{stem}-{digest(str(out.absolute()), time.time_ns())[:8]}"
 
 
 def _connection(config: TrainConfig, database: DatabaseOptions, output: Output) -> Connection:
