@@ -49,7 +49,7 @@ def _always(fault: str) -> Script:
 
 def _settings(url: str, **changes: Any) -> EndpointSettings:
     model = changes.pop("model", MODEL)
-    return EndpointSettings(model, Address.of(url), **{"timeout": 5.0, "connect_timeout": 2.0, **changes})
+    return EndpointSettings(model, Address.of(url), **{"timeout": 20.0, "connect_timeout": 10.0, **changes})
 
 
 def _ask(
@@ -125,13 +125,16 @@ def test_a_whole_answer() -> None:
     ],
 )
 def test_what_passes_is_tried_again(fault: str) -> None:
-    timeout = 0.3 if fault in ("hang", "drip") else 5.0
-    with ReplayEndpoint(lambda _request: TEXT, fault=_first(fault, fault)) as endpoint:
-        done = _ask(endpoint.url, timeout=timeout)
-        assert (done.text, done.calls) == (TEXT, 3)
+    late = fault in ("hang", "drip")
+    faults = (fault,) if late else (fault, fault)
+    with ReplayEndpoint(lambda _request: TEXT, fault=_first(*faults)) as endpoint:
+        done = _ask(endpoint.url, timeout=1.0 if late else 20.0)
         paid_in_vain = fault not in ("429", "500", "503")
         assert (done.wasted > 0) == paid_in_vain
-    assert len(endpoint.requests) == 3
+    assert done.text == TEXT
+    assert done.calls == len(endpoint.requests)
+    # On a busy machine a whole answer can be late too.
+    assert done.calls > len(faults) if late else done.calls == 3
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_what_passes_is_tried_again(fault: str) -> None:
     ],
 )
 def test_what_does_not_pass_is_given_up_and_named(fault: str, words: str) -> None:
-    timeout = 0.2 if fault in ("hang", "drip") else 5.0
+    timeout = 0.2 if fault in ("hang", "drip") else 20.0
     with ReplayEndpoint(lambda _request: TEXT, fault=_always(fault)) as endpoint, pytest.raises(GaveUp) as caught:
         _ask(endpoint.url, Patience(retry_for=0), timeout=timeout, body_limit=300_000)
     assert words in caught.value.message

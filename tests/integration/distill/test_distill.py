@@ -44,7 +44,7 @@ class Teacher:
         return replace(plain, **changes)
 
     def builder(self, url: str, journal: Path, patience: Patience = QUICK, **changes: Any) -> DistillBuilder:
-        choice = ModelChoice(MODEL, url, timeout=changes.pop("timeout", 10.0))
+        choice = ModelChoice(MODEL, url, timeout=changes.pop("timeout", 30.0))
         return DistillBuilder(self.settings(**changes), MODEL, choice.open, journal, patience=patience)
 
     def build(self, builder: DistillBuilder, graph: ReferenceGraph) -> BuildReport:
