@@ -1,6 +1,6 @@
 """ScienceWorld: start-up, steps, memory, planned solutions that win, and how far text and hidden state agree.
 
-    python benchmarks/scienceworld.py [--variations N] [--split train|dev|test|all] [--out FILE]
+    python benchmarks/scienceworld_env.py [--variations N] [--split train|dev|test|all] [--out FILE]
 
 For every task and its first N variations the planned solution is played once, and once more by a policy that errs; both
 sources of states read along. Times are wall times of this run: compare them with one another, not with other machines.
@@ -129,12 +129,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--variations", type=int, default=2)
     parser.add_argument("--split", choices=("train", "dev", "test", "all"), default="train")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "scienceworld.json")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "scienceworld_env.json")
     asked = parser.parse_args()
     with closing(ScienceWorldWorld(split=asked.split, variations=asked.variations, listing=True)) as world:
         report: dict[str, Any] = {
             "machine": {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()},
-            "command": f"python benchmarks/scienceworld.py --variations {asked.variations} --split {asked.split}",
+            "command": f"python benchmarks/scienceworld_env.py --variations {asked.variations} --split {asked.split}",
             "costs": costs(world),
         }
         report["plans"] = plans(world)
