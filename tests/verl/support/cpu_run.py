@@ -149,6 +149,7 @@ def run(overrides: Sequence[str], connection: Connection, out: Path, *, timeout:
         "TOKENIZERS_PARALLELISM": "false",
         "WANDB_MODE": "disabled",
         "RAY_DEDUP_LOGS": "0",
+        "RAY_raylet_start_wait_time_s": "240",  # a machine that is busy with other things starts Ray slowly
     }
     command = [sys.executable, "-W", "ignore", "-m", "verl.trainer.main_ppo", f"hydra.run.dir={out}", *overrides]
     with (out / "log.txt").open("w+", encoding="utf-8") as log:
