@@ -95,6 +95,8 @@ def test_arms_are_told_apart() -> None:
 
 
 def test_a_shaping_leaves_alone_what_concerns_all_arms() -> None:
+    tiny = preset("tiny-alfworld").with_shaping(shaping_preset("recommended"))
+    assert (tiny.shaping.invalid_penalty, tiny.arm) == (-1.0, "grpo+proas-recommended")
     shaped = TrainConfig().with_shaping(shaping_preset("paper"))
     assert (shaped.shaping.rows, shaped.shaping.penalty_only_groups) == ("step", "drop")
     assert shaped.shaping.order == "label_then_evolve"
