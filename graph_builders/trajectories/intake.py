@@ -208,8 +208,11 @@ class Intake:
             self.totals.put_aside(_aside(episode, "not_replayable", "the environment at hand has no such task"))
         elif placed.outcome == "success":
             yield from self._by_text(placed, name, success=True, enter=True)
-        elif all_:
-            yield from self._by_text(placed, name, success=False, enter=False)
+        else:
+            reason = "no score tells its outcome: give --env-data to play it again, or --unscored success"
+            self.totals.put_aside(_aside(episode, "unscored", reason))
+            if all_:
+                yield from self._by_text(placed, name, success=False, enter=False)
 
     def _placed(self, episode: Episode) -> _Placed | Aside:
         """Environment, task and outcome of an episode."""

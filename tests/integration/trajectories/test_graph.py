@@ -88,7 +88,8 @@ def test_recorded_webshop_episodes(graph: ReferenceGraph, data_dir: Path, tmp_pa
     told = builder.totals
     assert told.formats == {"react": 250}
     assert told.outcomes == {"success": 90, "failure": 140, "unscored": 20}
-    assert (report.built, report.rejects) == ({"unverified": 90}, ())
+    assert (report.built, report.rejected) == ({"unverified": 90}, {"unscored": 20})
+    assert all("--unscored success" in rejected.reason for rejected in report.rejects)
     assert told.steps == 1718
     assert told.steps_unread <= 4
     assert graph.verify().ok
