@@ -189,7 +189,7 @@ def fault_against(graph: TaskGraph, known: Known) -> str:
     if known.start != graph.start.key:
         return "it starts in another state than the stored task"
     if [s.condition for s in known.ladder.subgoals] != [s.condition for s in graph.ladder.subgoals]:
-        return "its subgoals are not those of the stored task: build into a graph of its own, or evolve with its rollouts"
+        return "its subgoals are not those of the stored task: build another graph, or evolve this one by its rollouts"
     return ""
 
 
