@@ -18,9 +18,9 @@ def prior(action: str, task: str, done: set[str]) -> float:
     """
     if action in _IDLE:
         return 0.01
-    weight = 12.0 if _words(action) & (_words(task) - _COMMON) else 1.0
+    weight = 40.0 if _words(action) & (_words(task) - _COMMON) else 1.0
     if action in done or action.startswith(("examine", "close")):
-        weight *= 0.1
+        weight *= 0.02
     return weight
 
 
