@@ -76,6 +76,7 @@ class Episode:
         id: The record's own name for the episode.
         source: Name of the file.
         line: 1-based line on which the record begins.
+        length: Steps that the record says the whole episode had; 0 where it does not say.
         rollout: The record itself where it is a rollout of ours.
     """
 
@@ -92,6 +93,7 @@ class Episode:
     id: str = ""
     source: str = ""
     line: int = 0
+    length: int = 0
     rollout: Rollout | None = field(default=None, repr=False)
 
     @property

@@ -46,6 +46,7 @@ _TASK_IDS = ("task_key", "task_id", "item_id", "gamefile", "game_file", "goal_id
 _TASK_NAMES = ("extra.gamefile", "game", "task_name", "task", "task_type")
 _ENV = ("env", "environment", "env_name", "env_type", "environment_name", "benchmark", "data_source", "dataset")
 _GOAL = ("goal", "instruction", "task_description", "task_desc", "objective", "question")
+_LENGTH = ("episode_length", "episode_steps", "num_steps", "n_steps", "step_count")
 _DEEPEST = 3
 _LONGEST_ID = 512
 
@@ -62,6 +63,7 @@ class Labels:
         names: Words that may name the task, or only its kind.
         goal: The task in words.
         id: The record's own name for itself.
+        length: Steps of the whole episode; 0 where the record does not say.
     """
 
     success: bool | None
@@ -71,6 +73,7 @@ class Labels:
     names: tuple[str, ...]
     goal: str
     id: str
+    length: int = 0
 
 
 def labels_of(record: Mapping[str, Any]) -> Labels:
@@ -88,6 +91,7 @@ def labels_of(record: Mapping[str, Any]) -> Labels:
         names=_short(nests, _TASK_NAMES),
         goal=next(filter(None, goals), ""),
         id=next((text for n in ("id", "session_id", "trajectory_id", "uid") if (text := text_at(record, n))), "")[:200],
+        length=int(max((_number(nest.get(name)) or 0 for nest in nests for name in _LENGTH), default=0)),
     )
 
 

@@ -16,6 +16,7 @@ from proas.graph_builders.trajectories.dialects import Dialect, dialect_of, envi
 from proas.graph_builders.trajectories.episodes import Aside, Episode
 from proas.graph_builders.trajectories.formats import AUTO, chosen_formats
 from proas.graph_builders.trajectories.merging import Demonstrations
+from proas.graph_builders.trajectories.partial import partial
 from proas.graph_builders.trajectories.reading import read_episodes
 from proas.graph_builders.trajectories.replaying import Differs, Replayed, play_again
 from proas.graph_builders.trajectories.worlds import Replay, Task, Worlds
@@ -226,6 +227,8 @@ class Intake:
             named = environment_of(episode, self._envs)
             if named in self._envs and named != env:
                 return _aside(episode, "other_environment", f"the record is of {named}, not of {env}")
+        if part := partial(episode):
+            return _aside(episode, "partial_episode", part)
         dialect = self._dialects.setdefault(env, dialect_of(env))
         observation = dialect.first_observation(episode.observation, episode.context)
         goal = dialect.goal(observation, episode.context) or episode.goal
@@ -296,6 +299,8 @@ class Intake:
                 rollout = _with_states(rollout, placed.dialect)
             except StateError as error:
                 rollout = _aside(placed.episode, "no_states", error.message)
+        if enter and isinstance(rollout, Rollout):
+            rollout = self._borne_out(placed, rollout)
         if isinstance(rollout, Aside):
             self.totals.put_aside(rollout)
             return
@@ -310,6 +315,15 @@ class Intake:
             yield from self._entered(placed, rollout, replayed=False, first=True)
         else:
             yield rollout
+
+    def _borne_out(self, placed: _Placed, rollout: Rollout) -> Rollout | Aside:
+        """A success that the environment does not confirm, where its own text shows it."""
+        least = self._settings.threshold if self._settings.threshold is not None else 1.0
+        doubt = placed.dialect.doubt(rollout, least=least - _SLACK)
+        if not doubt:
+            return rollout
+        reason = f"it is called a success, but {doubt}; --env-data plays it again where its task is at hand"
+        return _aside(placed.episode, "not_borne_out", reason)
 
     def _entered(self, placed: _Placed, rollout: Rollout, *, replayed: bool, first: bool) -> Iterator[Rollout]:
         became = self.demonstrations.add(rollout, replayed=replayed)

@@ -7,10 +7,13 @@ from typing import Any
 
 from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.errors import DataError
+from proas.graph_builders.trajectories.dialects.alfworld_goal import missing
 from proas.graph_builders.trajectories.dialects.base import Dialect
 from proas.graph_builders.trajectories.episodes import Call
+from proas.rollouts import Rollout
 from proas.states.alfworld.answers import Answer, read_answer
 from proas.states.alfworld.commands import is_thought, spoken_command
+from proas.states.alfworld.text import goal_of
 
 __all__ = ["AlfWorldDialect"]
 
@@ -82,6 +85,12 @@ class AlfWorldDialect(Dialect):
         if verb in ("go to", "open", "close", "use", "examine", "look", "inventory", "help"):
             return " ".join((verb, *values[:1]))
         return super().worded(call)
+
+    def doubt(self, rollout: Rollout, *, least: float) -> str:
+        """The goal as far as text shows it: the object treated and put where it belongs, or held under the lamp."""
+        del least
+        goal = goal_of(rollout.task, rollout.goal, rollout.observation)
+        return "" if goal is None else missing(goal, rollout)
 
     def says_nothing(self, observation: str) -> bool:
         """None of the game's sentences."""

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from proas.graph_builders.trajectories.episodes import Call
-from proas.states import state_kind
+from proas.rollouts import Rollout
+from proas.states import ladder_for, state_kind
+from proas.subgoals import GOAL_REACHED
 
 __all__ = ["Dialect"]
 
@@ -69,6 +71,29 @@ class Dialect:
         """What the environment says to the action that won, for logs that end before it; empty where it may vary."""
         del action
         return ""
+
+    def doubt(self, rollout: Rollout, *, least: float) -> str:
+        """Why the states do not bear a success out that only the record tells of.
+
+        An episode that was cut off, or one step of an episode with the reward of the whole, calls itself a success too.
+        Here the states must have passed the last milestone below the goal that facts can show; a goal of which no
+        milestones are known is taken at the record's word.
+
+        Args:
+            rollout: The episode, with states.
+            least: Least score of a success, in (0, 1].
+
+        Returns:
+            The reason in words; empty where the states bear it out.
+        """
+        del least
+        ladder = ladder_for(rollout.env, rollout.task, rollout.goal)
+        below = [subgoal for subgoal in ladder.subgoals[1:-1] if subgoal.condition]
+        facts = [step.state.facts for step in rollout.steps if step.state is not None]
+        passed = max((ladder.index([f for f in state if f != GOAL_REACHED]) for state in facts), default=0)
+        if not below or passed >= below[-1].index:
+            return ""
+        return f"nothing in its text shows: {below[-1].description}"
 
     def says_nothing(self, observation: str) -> bool:
         """Whether an observation is none of the environment's own, so that no state can be read from it."""

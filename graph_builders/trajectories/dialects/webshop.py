@@ -9,8 +9,10 @@ from proas.envs.webshop.goal import Target, bare_instruction
 from proas.errors import DataError
 from proas.graph_builders.trajectories.dialects.base import Dialect
 from proas.graph_builders.trajectories.episodes import Call
+from proas.rollouts import Rollout
 from proas.states.webshop.actions import Spoken, spoken_action
 from proas.states.webshop.pages import Shown, read_page, stated_goal
+from proas.states.webshop.projection import TARGET_BOUGHT
 from proas.states.webshop.text import target_of
 
 __all__ = ["WebShopDialect"]
@@ -62,6 +64,23 @@ class WebShopDialect(Dialect):
     def last_words(self, action: str) -> str:
         """A purchase always ends on the same page."""
         return _DONE if spoken_action(action) == Spoken("click", "buy now") else ""
+
+    def doubt(self, rollout: Rollout, *, least: float) -> str:
+        """A purchase: with the shop's own score where the text has it, else of what the key says is wanted."""
+        scores = [score for step in rollout.steps if (score := self.final_score(step.observation)) is not None]
+        if scores:
+            return "" if scores[-1] >= least else f"the shop's last words give it {scores[-1]:g}"
+        last = rollout.steps[-1].state if rollout.steps else None
+        facts = () if last is None else last.facts
+        if "bought" not in facts:
+            return "nothing in its text shows a purchase at its end"
+        target = target_of(rollout.task)
+        if target is None or least < 1 - _CENT:  # a part of the score has many ways to it
+            return ""
+        if TARGET_BOUGHT not in facts:
+            return f"it does not buy {target.asin}, and no score says that what it buys is as good"
+        lacking = [group for group in target.wanted if group.fact not in facts]
+        return "" if not lacking else f"it buys the product without {lacking[0].name}: {lacking[0].wanted}"
 
     def says_nothing(self, observation: str) -> bool:
         """No page that we know."""

@@ -51,6 +51,7 @@ def read(record: Record) -> Episode:
         names=labels.names,
         success=labels.success,
         score=labels.score,
+        length=labels.length,
         id=labels.id or (item if isinstance(item, str) else ""),
         source=record.source,
         line=record.line,

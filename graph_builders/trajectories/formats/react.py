@@ -79,6 +79,7 @@ def _episode(record: Record, labels: Labels, observation: str, turns: tuple[Turn
         names=labels.names,
         success=labels.success,
         score=labels.score,
+        length=labels.length,
         id=record.name or labels.id,
         source=record.source,
         line=record.line,

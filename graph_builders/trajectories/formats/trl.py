@@ -44,6 +44,7 @@ def read(record: Record) -> Episode:
         success=labels.success if labels.success is not None else _label(value),
         score=labels.score,
         id=labels.id,
+        length=labels.length,
         source=record.source,
         line=record.line,
     )

@@ -98,6 +98,7 @@ def read(record: Record) -> Episode:
         success=labels.success,
         score=labels.score,
         id=labels.id,
+        length=labels.length,
         source=record.source,
         line=record.line,
     )
