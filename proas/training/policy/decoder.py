@@ -74,7 +74,7 @@ class KeyValueCache:
     @property
     def capacity(self) -> int:
         """Places of a row."""
-        return self.keys[0].shape[2]
+        return int(self.keys[0].shape[2])
 
     @property
     def longest(self) -> int:
