@@ -253,6 +253,11 @@ class Intake:
                 reason = f"its score is {score:g}, above {highest:g}: say with --score-max what the highest is"
                 return _aside(episode, "unknown_scale", reason)
             success = score / highest >= least - _SLACK
+            if 0 < score <= 1 and not success and score >= least - _SLACK:  # a success if the highest is 1
+                if told is None:
+                    reason = f"its score is {score:g}, of {highest:g} or of 1? Build logs of each scale by themselves"
+                    return _aside(episode, "unknown_scale", reason + ", with --score-max")
+                success = None
         if success is None and told is not None:
             success = told >= least - _SLACK
         if success and told is not None and told < least - _SLACK:

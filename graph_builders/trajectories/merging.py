@@ -144,6 +144,7 @@ def _graph(key: str, told: _SoFar, least: int) -> Built | Rejected:
         "demonstrations": len(told.walks),
         "demonstrations_replayed": told.replayed,
         "transitions_without_support": len(told.transitions) - len(supported),
+        "transitions_on_no_way": len(supported) - len(kept),
     }
     whole = REPLAYED if set(sources) == {REPLAYED} else UNVERIFIED
     return Built(graph, whole, tallies)

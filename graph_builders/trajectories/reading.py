@@ -12,6 +12,7 @@ from pathlib import Path
 from proas.errors import DataError
 from proas.graph_builders.trajectories.episodes import Aside, Episode, Record, Unreadable
 from proas.graph_builders.trajectories.formats import AUTO, Format, chosen_formats, episodes_in
+from proas.graph_builders.trajectories.harbor import is_paper, outcome_beside, with_outcome
 from proas.graph_builders.trajectories.transcripts import is_plain, transcript_texts
 from proas.graph_builders.trajectories.values import LONGEST_VALUE, Text, json_texts
 
@@ -67,7 +68,9 @@ def _in_folder(folder: Path) -> Iterator[Path]:
         children.sort()
         for name in sorted(names):
             file = Path(place) / name
-            if name.lower().endswith(ENDINGS) and file.exists() and stat.S_ISREG(file.stat().st_mode):
+            if not name.lower().endswith(ENDINGS) or is_paper(file):
+                continue
+            if file.exists() and stat.S_ISREG(file.stat().st_mode):
                 yield file
 
 
@@ -97,9 +100,11 @@ def read_episodes(
     """
     formats = chosen_formats(format_name)
     name = source or path.name
+    beside = outcome_beside(path)
     texts = transcript_texts if is_plain(path) else json_texts
     for text in texts(path, limit=limit, progress=progress):
-        yield from _episodes(text, name, formats)
+        for answer in _episodes(text, name, formats):
+            yield answer if beside is None or isinstance(answer, Aside) else with_outcome(answer, beside)
 
 
 def _episodes(text: Text, source: str, formats: tuple[Format, ...]) -> Iterator[Episode | Aside]:

@@ -157,6 +157,11 @@ SCORES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"score": 85}, {"score_max": 100.0, "threshold": 0.8}, "success"),
     ({"score": 85}, {"score_max": 100.0}, "failure"),
     ({"score": 85}, {}, "unknown_scale"),
+    ({"score": 1.0}, {"score_max": 100.0}, "unknown_scale"),
+    ({"score": 0.9}, {"score_max": 100.0, "threshold": 0.8}, "unknown_scale"),
+    ({"score": 0.5}, {"score_max": 100.0}, "failure"),
+    ({"score": 0}, {"score_max": 100.0}, "failure"),
+    ({"success": True, "score": 1.0}, {"score_max": 100.0}, "success"),
     ({"success": True}, {}, "success"),
     ({"success": False, "reward": 1.0}, {}, "failure"),
     ({"success": False, "reward": 0.7}, {"threshold": 0.7}, "success"),
@@ -380,3 +385,22 @@ def test_an_error_in_an_environment_costs_one_episode(tmp_path: Path, monkeypatc
     _, graphs, rejected = built(path)
     assert list(graphs) == [second.task]
     assert [(one.problem, one.source) for one in rejected] == [("fault", "log:1")]
+
+
+def test_harbor_s_trials_have_their_reward_beside_them(tmp_path: Path) -> None:
+    for number, rollout in enumerate(played("alfworld", tasks=3)):
+        record = atif(rollout)
+        del record["final_metrics"]["extra"]
+        trial = tmp_path / "job" / f"trial-{number}"
+        (trial / "agent").mkdir(parents=True)
+        (trial / "verifier").mkdir()
+        (trial / "agent" / "trajectory.json").write_text(json.dumps(record))
+        (trial / "verifier" / "reward.json").write_text("{}")
+        result = {"task_name": "x", "verifier_result": {"rewards": {"reward": float(number > 0)}}}
+        (trial / "result.json").write_text(json.dumps(result))
+    (tmp_path / "job" / "result.json").write_text("{}")
+    builder, graphs, rejected = text_only(tmp_path)
+    assert builder.totals.outcomes == {"success": 2, "failure": 1}
+    assert (len(graphs), rejected) == (2, [])
+    (tmp_path / "job" / "trial-2" / "result.json").write_text('{"verifier_result": null, "cut')
+    assert text_only(tmp_path)[0].totals.outcomes == {"success": 1, "failure": 1, "unscored": 1}
