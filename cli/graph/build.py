@@ -126,8 +126,8 @@ def build(
         report = build_graph(source, chosen, store, data=path, options=options, progress=bar)
     report = replace(report, seconds=report.seconds + reading)
     closing = epilogue_of(source, chosen, groups)
-    output.result(report.as_json() | dict(closing.document), _table(report), *closing.tables)
-    _show_rejects(report, output)
+    output.result(report.as_json() | dict(closing.document), _table(report, closing.told), *closing.tables)
+    _show_rejects(report, output, closing.told)
     if closing.warning:
         output.warn(closing.warning)
     end([rejected.as_reject() for rejected in report.rejects], strict=strict)
@@ -163,11 +163,11 @@ class BuildBar:
         self._stack.close()
 
     def begin(self, total: int) -> None:
-        """The source holds ``total`` trials."""
+        """The source holds ``total`` tasks."""
         self._bar.update(self._task, total=total)
 
     def answered(self, answer: Built | Rejected) -> None:
-        """One more trial is done with."""
+        """One more task is done with."""
         task = self._bar.tasks[0]
         rate = f"{task.speed:.0f}/s" if task.speed else ""
         self._bar.update(self._task, advance=1, rate=rate)
@@ -176,28 +176,34 @@ class BuildBar:
         """So many more tasks are in the database."""
 
 
-def _table(report: BuildReport) -> Group:
-    facts: dict[str, object] = {"trials considered": report.considered, "tasks with a graph": report.tasks}
+def _table(report: BuildReport, told: frozenset[str]) -> Group:
+    """The report; rejects with the problems of ``told`` have a table of their own."""
+    apart = sum(count for name, count in report.rejected.items() if name in told)
+    left = {name: count for name, count in sorted(report.rejected.items()) if name not in told}
+    facts: dict[str, object] = {"tasks considered": report.considered - apart, "tasks with a graph": report.tasks}
     facts |= {f"  from {name}": count for name, count in sorted(report.built.items())}
-    facts |= {"  unchanged": report.skipped, "without a graph": sum(report.rejected.values())}
-    facts |= {f"  {name.replace('_', ' ')}": count for name, count in sorted(report.rejected.items())}
+    facts |= {"  unchanged": report.skipped, "without a graph": sum(left.values())}
+    facts |= {f"  {name.replace('_', ' ')}": count for name, count in left.items()}
     facts |= {"states": f"{report.states:,}, {report.added_states:,} of them new"}
     facts |= {"transitions": f"{sum(report.transitions.values()):,}, {report.added_transitions:,} of them new"}
     facts |= {f"  {name}": count for name, count in sorted(report.transitions.items())}
     if report.carry_over_share is not None:
         facts["plans carried over as they are"] = f"{report.carry_over_share:.1%}"
-    facts["time"] = f"{report.seconds:.1f} s, {report.rate:.0f} trials/s"
+    rate = f", {report.rate:.0f} tasks/s" if not apart else ""
+    facts["time"] = f"{report.seconds:.1f} s{rate}"
     return facts_table(facts, title=f"Built {report.graph} from {report.source}")
 
 
-def _show_rejects(report: BuildReport, output: Output) -> None:
-    if not report.rejects:
+def _show_rejects(report: BuildReport, output: Output, told: frozenset[str]) -> None:
+    rejects = [rejected for rejected in report.rejects if rejected.problem not in told]
+    if not rejects:
         return
-    output.warn(f"{len(report.rejects):,} of {report.considered:,} trials have no graph:")
-    for rejected in report.rejects[:_SHOWN]:
+    considered = report.considered - (len(report.rejects) - len(rejects))
+    output.warn(f"{len(rejects):,} of {considered:,} tasks have no graph:")
+    for rejected in rejects[:_SHOWN]:
         problem = Text(f"      {rejected.problem.replace('_', ' ')}  ", "yellow")
         line = Text.assemble(problem, plain(rejected.task), (f"  {plain(rejected.reason)}", "dim"))
         output.err.print(line, soft_wrap=True)
-    more = len(report.rejects) - _SHOWN
+    more = len(rejects) - _SHOWN
     if more > 0:
         output.note(f"      ... and {more:,} more; --json lists them all")

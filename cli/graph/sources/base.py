@@ -48,12 +48,14 @@ class Epilogue:
         tables: What people are shown after the report.
         warning: What they should know; empty for nothing.
         failed: Whether the command ends with code 1.
+        told: Problems of rejects that its tables show already, and that are of records rather than of tasks.
     """
 
     document: Mapping[str, object] = field(default_factory=dict)
     tables: tuple[RenderableType, ...] = ()
     warning: str = ""
     failed: bool = False
+    told: frozenset[str] = frozenset()
 
 
 class SourceOptions(Protocol):

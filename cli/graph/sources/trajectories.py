@@ -151,7 +151,9 @@ class TrajectoriesOptions:
         from proas.graph_builders.trajectories import TrajectoriesBuilder
 
         assert isinstance(builder, TrajectoriesBuilder)
-        return Epilogue({"episodes": builder.summary()}, episodes_tables(builder.summary()))
+        summary = builder.summary()
+        told = frozenset(builder.totals.asides)
+        return Epilogue({"episodes": summary}, episodes_tables(summary), told=told)
 
     def _worlds(self, asked: Asked) -> dict[str, EnvSpec]:
         """The environments that are named, with their data and settings."""
