@@ -32,7 +32,7 @@ def partial(episode: Episode) -> str:
         return ""
     taken = _TAKEN.search(episode.context)
     if taken is not None:
-        return f"its prompt says that {taken[1]} steps were taken before: {_WHAT_TO_DO}"
+        return f"its prompt says that it comes after step {taken[1]}: {_WHAT_TO_DO}"
     at = _NOW_AT.search(episode.context)
     if at is not None and int(at[1]) > 1:
         return f"its prompt begins at step {at[1]}: {_WHAT_TO_DO}"

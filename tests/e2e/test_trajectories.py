@@ -34,7 +34,9 @@ def test_from_logs_to_labels(proas: Proas, work: Path, graph_name: str) -> None:
         again = proas(*asked, "--strict")
         assert again.code == 1
         assert "unchanged         3" in again.out
-        assert "b.jsonl:4" in again.out + again.err
+        assert (again.out + again.err).count("b.jsonl:4") == 1
+        assert "tasks considered    3" in again.out
+        assert "trials" not in again.out + again.err
         assert proas("graph", "verify", "--graph", graph_name).code == 0
         labelled = proas("label", "all.jsonl", "--graph", graph_name, "--out", "labelled.jsonl", "--json")
         assert labelled.code == 0

@@ -116,6 +116,10 @@ def test_the_least_support_leaves_whole_ways(tmp_path: Path) -> None:
     assert {one.problem for one in rejected} <= {"low_support"}
     assert supported
     for task, made in supported.items():
+        left_out = made.tallies["transitions_without_support"] + made.tallies["transitions_on_no_way"]
+        whole = all_[task]
+        missed = left_out - whole.tallies["transitions_on_no_way"]
+        assert len(made.graph.transitions) == len(whole.graph.transitions) - missed
         assert all(edge.support >= 3 for edge in made.graph.transitions)
         reached, grew = {made.graph.start.key}, True
         while grew:
