@@ -32,7 +32,7 @@ PYTHON_VERL ?= $(shell for candidate in $(PYTHON) python3.12 python3.11 python3 
 	>/dev/null 2>&1; then command -v $$candidate; break; fi; done)
 
 # One after the other, on a machine that does nothing else. BENCHMARKS="label evolve" runs some of them.
-BENCHMARKS ?= alfworld_engine vector shaping build label evolve local_server
+BENCHMARKS ?= alfworld_engine vector shaping build label evolve local_server token_advantages
 
 .PHONY: help install demo test test-verl lint types format wheel-test bench docs check clean
 
