@@ -99,7 +99,7 @@ bench: $(DEV)  ## Measure; results go to benchmarks/results
 docs: $(DEV)  ## Write docs/cli.md from the commands themselves
 	$(PY) docs/generate_reference.py
 
-check: lint types wheel-test test test-verl  ## All that the CI runs
+check: lint types wheel-test test  ## All that the CI runs
 
 clean:  ## Remove the environment and everything built; data of the local server stays
 	rm -rf $(VENV) $(VENV_VERL) build dist demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
