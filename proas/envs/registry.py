@@ -7,6 +7,7 @@ of such modules, separated by commas. Both are read the first time that a name i
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,8 +141,9 @@ def open_world(spec: EnvSpec) -> World:
     except Exception as error:
         if kind in _ours():
             raise
+        frame = traceback.extract_tb(error.__traceback__)[-1]
         raise EnvironmentFailure(
-            f"{spec.name} cannot be opened: {type(error).__name__}: {error}",
+            f"{spec.name} cannot be opened: {type(error).__name__}: {error}, raised at {frame.filename}:{frame.lineno}",
             hint="it comes from a plug-in: mend it there",
         ) from error
 

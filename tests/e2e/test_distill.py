@@ -228,7 +228,13 @@ def _start(words: list[object], cwd: Path, server: ServerInfo) -> subprocess.Pop
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         text=True,
+        # A test run that was started in the background ignores SIGINT, and so would what it starts.
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509  (no threads here)
     )
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _wait_for(met: Callable[[], bool], running: subprocess.Popen[str]) -> None:
