@@ -87,8 +87,10 @@ def test_list_shows_plug_ins_and_survives_a_broken_one(no_server: Path, tmp_path
     assert not found["rough"]["states"]
     assert (found["broken"]["ready"], found["broken"]["missing"]) == (
         False,
-        f"broken cannot be opened: ZeroDivisionError: no, raised at {tmp_path / 'broken_plugin.py'}:3 "
-        "(it comes from a plug-in: mend it there)",
+        (
+            f"broken cannot be opened: ZeroDivisionError: no, raised at {tmp_path / 'broken_plugin.py'}:3 "
+            "(it comes from a plug-in: mend it there)"
+        ),
     )
     assert found["lacking"]["missing"] == "thing: pip install thing"
     assert "alfworld" in found
