@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from proas.graph.records import Task, TaskGraph, Transition
 from proas.graph_builders.alfworld.solutions import Move
+from proas.graph_builders.ways import on_the_way
 from proas.rollouts import State
 from proas.subgoals import Ladder
 
@@ -43,28 +43,6 @@ def assemble(
             if before.key != after.key and class_of(before) <= class_of(after):
                 transition = Transition(before.key, action, after.key, name)
                 found.setdefault(transition.key, transition)
-    kept = _from_start_to_goal(start.key, {k for k, m in index.items() if m == ladder.last}, tuple(found.values()))
+    kept = on_the_way(start.key, {k for k, m in index.items() if m == ladder.last}, found.values())
     ends = {start.key} | {t.source_state for t in kept} | {t.target_state for t in kept}
     return TaskGraph(task, ladder, start, {k: s for k, s in states.items() if k in ends}, kept)
-
-
-def _from_start_to_goal(start: str, goals: set[str], transitions: Sequence[Transition]) -> tuple[Transition, ...]:
-    """The transitions on some way from the start to a goal."""
-    onward: defaultdict[str, list[str]] = defaultdict(list)
-    back: defaultdict[str, list[str]] = defaultdict(list)
-    for transition in transitions:
-        onward[transition.source_state].append(transition.target_state)
-        back[transition.target_state].append(transition.source_state)
-    useful = _reached({start}, onward) & _reached(goals, back)
-    return tuple(t for t in transitions if t.source_state in useful and t.target_state in useful)
-
-
-def _reached(first: set[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
-    seen = set(first)
-    open_ends = list(first)
-    while open_ends:
-        for target in edges.get(open_ends.pop(), ()):
-            if target not in seen:
-                seen.add(target)
-                open_ends.append(target)
-    return seen

@@ -14,13 +14,14 @@ What then no longer lies on a way from the start to a state in which the goal is
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proas.errors import UsageError
 from proas.graph.evolution import Evidence, evidence_of
-from proas.graph.records import Task, TaskGraph, Transition
+from proas.graph.records import Task, TaskGraph
+from proas.graph_builders.ways import on_the_way
 from proas.purify import Purification
 from proas.rollouts import Rollout, State
 from proas.subgoals import Ladder
@@ -115,14 +116,14 @@ def distilled(task: Task, ladder: Ladder, successes: Sequence[Rollout], rule: Qu
     start = successes[0].start
     assert start is not None  # successes carry states
     goals = {key for key, m in index.items() if m == ladder.last}
-    kept = _on_the_way(start.key, goals, agreed)
+    kept = on_the_way(start.key, goals, agreed.values())
     dropped["unconnected"] = len(agreed) - len(kept)
     counts = dict(+dropped)
     if not kept:
         return Filtered(None, counts)
     states: dict[str, State] = {key: state for one in accepted for key, state in one.states.items()}
-    ends = {start.key} | {end for edge in kept.values() for end in (edge.source_state, edge.target_state)}
-    transitions = tuple(replace(edge, source=SOURCE, support=support[key]) for key, edge in kept.items())
+    ends = {start.key} | {end for edge in kept for end in (edge.source_state, edge.target_state)}
+    transitions = tuple(replace(edge, source=SOURCE, support=support[edge.key]) for edge in kept)
     return Filtered(TaskGraph(task, ladder, start, {k: s for k, s in states.items() if k in ends}, transitions), counts)
 
 
@@ -131,25 +132,3 @@ def _near(evidence: Sequence[Evidence], max_detour: float | None) -> list[Eviden
         return list(evidence)
     shortest = min(len(one.transitions) for one in evidence)
     return [one for one in evidence if len(one.transitions) <= max_detour * shortest]
-
-
-def _on_the_way(start: str, goals: Iterable[str], edges: Mapping[str, Transition]) -> dict[str, Transition]:
-    """The transitions on some way from the start to a goal, in their order."""
-    onward: defaultdict[str, list[str]] = defaultdict(list)
-    back: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in edges.values():
-        onward[edge.source_state].append(edge.target_state)
-        back[edge.target_state].append(edge.source_state)
-    useful = _reached({start}, onward) & _reached(goals, back)
-    return {key: e for key, e in edges.items() if e.source_state in useful and e.target_state in useful}
-
-
-def _reached(first: Iterable[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
-    seen = set(first)
-    ahead = list(seen)
-    while ahead:
-        for target in edges.get(ahead.pop(), ()):
-            if target not in seen:
-                seen.add(target)
-                ahead.append(target)
-    return seen

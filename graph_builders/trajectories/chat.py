@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from proas.graph_builders.trajectories.episodes import Call, Turn, Unreadable
+from proas.graph_builders.trajectories.episodes import Call, Conversation, Turn, Unreadable
 from proas.graph_builders.trajectories.fields import plain_text
 
 __all__ = ["Conversation", "Message", "Role", "conversation_of", "heard", "message_of", "spoken", "tool_call"]
@@ -62,14 +62,6 @@ class Message:
     calls: tuple[tuple[str, Call], ...] = ()
     answers: str = ""
     silent: bool = False
-
-
-class Conversation(NamedTuple):
-    """A conversation as an episode: what was told first, what was seen, and the turns."""
-
-    context: str
-    observation: str
-    turns: tuple[Turn, ...]
 
 
 def message_of(value: object) -> Message:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from proas.rollouts import Rollout
 
-__all__ = ["Aside", "Call", "Episode", "Record", "Turn", "Unreadable"]
+__all__ = ["Aside", "Call", "Conversation", "Episode", "Record", "Turn", "Unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,14 @@ class Turn:
     observation: str = ""
     valid: bool | None = None
     call: Call | None = None
+
+
+class Conversation(NamedTuple):
+    """A conversation as an episode: what was told first, what was seen, and the turns."""
+
+    context: str
+    observation: str
+    turns: tuple[Turn, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proas.graph_builders.trajectories.episodes import Unreadable
+from proas.graph_builders.trajectories.episodes import Conversation, Episode, Record, Unreadable
 
 __all__ = ["Labels", "labels_of", "plain_text", "text_at"]
 
@@ -74,6 +74,31 @@ class Labels:
     goal: str
     id: str
     length: int = 0
+
+    def episode(self, named: str, record: Record, told: Conversation) -> Episode:
+        """The record as an episode.
+
+        Args:
+            named: Name of its format.
+            record: Where it comes from.
+            told: What was said in it.
+        """
+        return Episode(
+            format=named,
+            turns=told.turns,
+            observation=told.observation,
+            context=told.context,
+            goal=self.goal,
+            env=self.env,
+            tasks=self.tasks,
+            names=self.names,
+            success=self.success,
+            score=self.score,
+            id=self.id,
+            length=self.length,
+            source=record.source,
+            line=record.line,
+        )
 
 
 def labels_of(record: Mapping[str, Any]) -> Labels:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from proas.graph.evolution import evidence_of
-from proas.graph.records import Task, TaskGraph, Transition
+from proas.graph.records import UNVERIFIED, Task, TaskGraph, Transition
 from proas.graph_builders.base import Built, Rejected
+from proas.graph_builders.ways import on_the_way
 from proas.keys import digest
 from proas.purify import Purification
 from proas.rollouts import Rollout, State
 from proas.states import ladder_for
 from proas.subgoals import GOAL_REACHED, Ladder
 
-__all__ = ["REPLAYED", "UNVERIFIED", "Demonstrations", "Entered"]
+__all__ = ["REPLAYED", "Demonstrations", "Entered"]
 
 REPLAYED = "replayed"
 """``source`` of a transition that the environment confirmed in some episode."""
-UNVERIFIED = "unverified"
-"""``source`` of a transition that only text tells of."""
 
 _THINK = "think"
 
@@ -128,7 +127,7 @@ def _graph(key: str, told: _SoFar, least: int) -> Built | Rejected:
         if told.support[name] >= least
     }
     goals = {name for name, state in told.states.items() if told.index[state.key] == told.ladder.last}
-    kept = _from_start_to_goal(told.start.key, goals, tuple(supported.values()))
+    kept = on_the_way(told.start.key, goals, supported.values())
     if not kept:
         few = (
             f"no way to the goal has {least} demonstrations"
@@ -148,25 +147,3 @@ def _graph(key: str, told: _SoFar, least: int) -> Built | Rejected:
     }
     whole = REPLAYED if set(sources) == {REPLAYED} else UNVERIFIED
     return Built(graph, whole, tallies)
-
-
-def _from_start_to_goal(start: str, goals: set[str], edges: Sequence[Transition]) -> tuple[Transition, ...]:
-    """The transitions on some way from the start to a goal."""
-    onward: defaultdict[str, list[str]] = defaultdict(list)
-    back: defaultdict[str, list[str]] = defaultdict(list)
-    for edge in edges:
-        onward[edge.source_state].append(edge.target_state)
-        back[edge.target_state].append(edge.source_state)
-    useful = _reached({start}, onward) & _reached(goals, back)
-    return tuple(edge for edge in edges if edge.source_state in useful and edge.target_state in useful)
-
-
-def _reached(first: set[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
-    seen = set(first)
-    open_ends = list(first)
-    while open_ends:
-        for target in edges.get(open_ends.pop(), ()):
-            if target not in seen:
-                seen.add(target)
-                open_ends.append(target)
-    return seen

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
 
 from proas.agents.budget import BudgetSpent
 from proas.agents.endpoint import PromptRefused
@@ -13,11 +12,12 @@ from proas.agents.model import Completion, LanguageModel, Sampling, Usage, whole
 from proas.agents.prompts import Prompter, Turn
 from proas.agents.replies import NO_ACTION, Reading, Reply, full_text, parse_reply
 from proas.envs import Environment, StepResult
+from proas.envs.collect import Follower
 from proas.errors import EnvironmentFailure, ModelError, ProASError, StateError
 from proas.keys import digest
 from proas.rollouts import Ended, Rollout, State, Step
 
-__all__ = ["UNFINISHED", "Cause", "EpisodeSettings", "Follower", "Job", "Player", "play_all", "play_episode"]
+__all__ = ["UNFINISHED", "Cause", "EpisodeSettings", "Job", "Player", "play_all", "play_episode"]
 
 Cause = str
 """Why an episode ended, finer than ``ended``: ``won``, ``step_limit``, ``not_won`` (the environment ended it),
@@ -29,27 +29,6 @@ _LONGEST_REPLY = 50_000
 
 UNFINISHED = frozenset({"unavailable", "budget", "interrupted"})
 """Causes that say nothing of the player: the episode was broken off from outside and may be continued."""
-
-
-class _Seen(Protocol):
-    @property
-    def state(self) -> State: ...
-    @property
-    def canonical(self) -> str: ...
-    @property
-    def seeks(self) -> bool: ...
-
-
-class Follower(Protocol):
-    """Says in which state an episode is; ``proas.states.follower_for`` makes one."""
-
-    def begin(self, env: Any, observation: str) -> State:
-        """State of an episode that was just reset."""
-        ...
-
-    def observe(self, env: Any, action: str, observation: str, *, valid: bool, won: bool) -> _Seen:
-        """State after an action, its canonical form, and whether it looked for something."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

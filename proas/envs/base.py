@@ -11,11 +11,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from proas.errors import EnvironmentFailure, UsageError
 
 __all__ = ["Environment", "Facts", "Info", "Policy", "RandomPolicy", "RewardSettings", "StepResult", "World"]
+
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -40,6 +43,10 @@ class RewardSettings:
     success: float = 10.0
     invalid: float = -0.1
     step: float = 0.0
+
+    def paid(self, *, valid: bool, won: bool) -> float:
+        """Reward of a step that applied or not, and won or not."""
+        return self.step + (0.0 if valid else self.invalid) + (self.success if won else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +205,17 @@ class World(Protocol):
     def close(self) -> None:
         """Let go of what the world holds outside this process. Its environments cannot be used afterwards."""
         ...
+
+
+def begun(value: T | None) -> T:
+    """What an environment knows only while an episode is under way.
+
+    Raises:
+        EnvironmentFailure: None has been started.
+    """
+    if value is None:
+        raise EnvironmentFailure("no episode has been started", hint="call reset first")
+    return value
 
 
 def check_step_limit(limit: int) -> int:

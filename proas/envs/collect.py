@@ -11,12 +11,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from proas.envs.base import Environment, Policy, RewardSettings, World, check_step_limit
+from proas.envs.base import Environment, Info, Policy, RewardSettings, StepResult, World, check_step_limit
 from proas.errors import EnvironmentFailure, TaskError, UsageError
 from proas.keys import digest
 from proas.rollouts import Ended, Reject, Rollout, State, Step
 
-__all__ = ["CollectSettings", "Follower", "collect", "play", "recorded_step", "rollout_seed"]
+__all__ = [
+    "CollectSettings",
+    "Follower",
+    "collect",
+    "ended_by",
+    "play",
+    "recorded_step",
+    "rollout_seed",
+    "taken_step",
+]
 
 
 class _Seen(Protocol):
@@ -148,25 +157,47 @@ def _steps(env: Environment, policy: Policy, follower: Follower | None) -> tuple
             action = policy.act(env)
         except EnvironmentFailure:
             return steps, "error"
-        result = env.step(action)
-        info = result.info
-        if follower is None:
-            steps.append(recorded_step(action, result.observation, result.reward, valid=info.valid))
-        else:
-            seen = follower.observe(env, action, result.observation, valid=info.valid, won=info.won)
-            steps.append(
-                recorded_step(
-                    action,
-                    result.observation,
-                    result.reward,
-                    valid=info.valid,
-                    state=seen.state,
-                    canonical=seen.canonical,
-                    seeks=seen.seeks,
-                )
-            )
+        step, result = taken_step(env, action, follower)
+        steps.append(step)
         if result.done:
-            return steps, "success" if info.won else "step_limit" if info.truncated else "stopped"
+            return steps, ended_by(result.info)
+
+
+def ended_by(info: Info) -> Ended:
+    """Why an episode that is over came to its end, when nothing from outside broke it off."""
+    return "success" if info.won else "step_limit" if info.truncated else "stopped"
+
+
+def taken_step(
+    env: Environment, action: str, follower: Follower | None, *, tokens: int | None = None
+) -> tuple[Step, StepResult]:
+    """Carry an action out, and record it with its state.
+
+    Args:
+        env: The environment, in an episode.
+        action: The action.
+        follower: Attaches the state, if given.
+        tokens: Tokens that the policy sampled; ``None`` counts the action's words.
+
+    Raises:
+        EnvironmentFailure: The episode is over, or the environment fails.
+    """
+    result = env.step(action)
+    valid = result.info.valid
+    if follower is None:
+        return recorded_step(action, result.observation, result.reward, valid=valid, tokens=tokens), result
+    seen = follower.observe(env, action, result.observation, valid=valid, won=result.info.won)
+    step = recorded_step(
+        action,
+        result.observation,
+        result.reward,
+        valid=valid,
+        tokens=tokens,
+        state=seen.state,
+        canonical=seen.canonical,
+        seeks=seen.seeks,
+    )
+    return step, result
 
 
 def rollout_seed(seed: int, task: str, number: int) -> str:
@@ -180,17 +211,18 @@ def recorded_step(
     reward: float,
     *,
     valid: bool,
+    tokens: int | None = None,
     state: State | None = None,
     canonical: str | None = None,
     seeks: bool = False,
 ) -> Step:
-    """A step of a policy that samples no tokens: its words are counted instead."""
+    """A step as a record. A policy that samples no tokens gives none: its words are counted instead."""
     return Step(
         action=action,
         observation=observation,
         reward=reward,
         valid=valid,
-        tokens=max(1, len(action.split())),
+        tokens=max(1, len(action.split())) if tokens is None else tokens,
         canonical=canonical,
         state=state,
         seeks=seeks,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from proas.envs.base import Info, Policy, RandomPolicy, RewardSettings, StepResult, check_step_limit
+from proas.envs.base import Info, Policy, RandomPolicy, RewardSettings, StepResult, begun, check_step_limit
 from proas.errors import EnvironmentFailure, UsageError
 
 __all__ = ["Game", "GameEnv", "GameFacts", "GameWorld", "NoisyPolicy", "ShortestPolicy"]
@@ -150,14 +150,12 @@ class GameEnv(Generic[S]):
         valid = answer is not None
         self._now, words = answer if answer is not None else (self._now, game.refusal)
         info = self._info = self._look(valid=valid, steps=self._info.steps + 1)
-        paid = self.rewards.step + (0.0 if valid else self.rewards.invalid) + info.won * self.rewards.success
+        paid = self.rewards.paid(valid=valid, won=info.won)
         return StepResult(words, paid, info.won or info.truncated, info)
 
     @property
     def _episode(self) -> tuple[str, Game[S]]:
-        if self._begun is None:
-            raise EnvironmentFailure("no episode has been started", hint="call reset first")
-        return self._begun
+        return begun(self._begun)
 
     def _look(self, *, valid: bool, steps: int) -> Info:
         game, now = self.game, self._now

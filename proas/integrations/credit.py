@@ -30,6 +30,7 @@ from proas.errors import GraphConflict, GraphError, GraphNotFound, GraphUnavaila
 from proas.graph import Connection, ReferenceGraph
 from proas.graph.names import check_graph_name
 from proas.graph.reports import EvolveReport, LabelReport
+from proas.integrations.settings import setting_fault
 from proas.rollout_files import write_rollouts
 from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import Growth, Shaped, ShapingConfig, preset, shape
@@ -115,10 +116,7 @@ class CreditSettings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False)[0]
-            name = ".".join(str(part) for part in first["loc"])
-            known = ", ".join(cls.model_fields)
-            raise UsageError(f"ProAS setting {name}: {first['msg']}", hint=f"settings: {known}") from None
+            raise setting_fault(error, cls, "ProAS setting ") from None
 
     @property
     def shaping(self) -> ShapingConfig:

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from proas.envs.base import Environment, Info, RewardSettings, World
-from proas.envs.collect import Follower
+from proas.envs.base import Environment, RewardSettings, World
+from proas.envs.collect import Follower, ended_by, taken_step
 from proas.errors import TaskError
 from proas.keys import digest
 from proas.rollouts import Ended, Reject, Rollout, State, Step
@@ -90,28 +90,10 @@ class _Conversation:
 
     def act(self, action: str, count: int) -> str:
         """Carry an action out and answer with what the environment says."""
-        result = self.env.step(action)
-        info: Info = result.info
-        follower = self.follower
-        seen = (
-            follower.observe(self.env, action, result.observation, valid=info.valid, won=info.won)
-            if follower is not None
-            else None
-        )
-        self.steps.append(
-            Step(
-                action=action,
-                observation=result.observation,
-                reward=result.reward,
-                valid=info.valid,
-                tokens=count,
-                canonical=seen.canonical if seen else None,
-                state=seen.state if seen else None,
-                seeks=seen.seeks if seen else False,
-            )
-        )
+        step, result = taken_step(self.env, action, self.follower, tokens=count)
+        self.steps.append(step)
         if result.done:
-            self.ended = "success" if info.won else "step_limit" if info.truncated else "stopped"
+            self.ended = ended_by(result.info)
         return result.observation
 
     def episode(self) -> Episode:

@@ -11,6 +11,8 @@ observation is not recorded. ShareGPT's conversations have the same form.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from proas.graph_builders.trajectories.chat import conversation_of, message_of
 from proas.graph_builders.trajectories.episodes import Episode, Record, Unreadable
 from proas.graph_builders.trajectories.fields import labels_of
@@ -40,19 +42,5 @@ def read(record: Record) -> Episode:
     item = value.get("item_id")
     # An item is named by its environment and a number: webshop_6, lmrlgym_wordle_3.
     of_item = item.rpartition("_")[0] if isinstance(item, str) else ""
-    return Episode(
-        format=NAME,
-        turns=told.turns,
-        observation=told.observation,
-        context=told.context,
-        goal=labels.goal,
-        env=labels.env or of_item,
-        tasks=labels.tasks,
-        names=labels.names,
-        success=labels.success,
-        score=labels.score,
-        length=labels.length,
-        id=labels.id or (item if isinstance(item, str) else ""),
-        source=record.source,
-        line=record.line,
-    )
+    named = replace(labels, env=labels.env or of_item, id=labels.id or (item if isinstance(item, str) else ""))
+    return named.episode(NAME, record, told)

@@ -12,6 +12,7 @@ them (``reward``, ``score``, ``success``), where agents and verifiers leave it. 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from proas.graph_builders.trajectories.chat import Message, Role, conversation_of, tool_call
@@ -46,22 +47,8 @@ def read(record: Record) -> Episode:
     if not isinstance(steps, list):
         raise Unreadable("bad_message", "steps is not a list")
     told = conversation_of([message for step in steps for message in _messages(step)])
-    labels = labels_of(value)
-    return Episode(
-        format=NAME,
-        turns=told.turns,
-        observation=told.observation,
-        context=told.context,
-        goal=labels.goal,
-        env=labels.env,
-        tasks=labels.tasks,
-        names=labels.names,
-        success=labels.success,
-        score=labels.score,
-        id=labels.id,
-        source=record.source,
-        line=record.line,
-    )
+    # What ATIF counts as steps are messages too, so no length is taken from it.
+    return replace(labels_of(value), length=0).episode(NAME, record, told)
 
 
 def _messages(step: object) -> Iterator[Message]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from proas.graph_builders.trajectories.chat import heard, spoken
-from proas.graph_builders.trajectories.episodes import Episode, Record, Turn, Unreadable
+from proas.graph_builders.trajectories.episodes import Conversation, Episode, Record, Turn, Unreadable
 from proas.graph_builders.trajectories.fields import Labels, labels_of, plain_text
 
 __all__ = ["NAME", "SUMMARY", "fits", "read"]
@@ -68,22 +69,8 @@ def read(record: Record) -> Episode:
 def _episode(record: Record, labels: Labels, observation: str, turns: tuple[Turn, ...]) -> Episode:
     if not turns:
         raise Unreadable("no_turns", "the agent never acts in this record")
-    return Episode(
-        format=NAME,
-        turns=turns,
-        observation=observation,
-        context=observation,
-        goal=labels.goal,
-        env=labels.env,
-        tasks=labels.tasks,
-        names=labels.names,
-        success=labels.success,
-        score=labels.score,
-        length=labels.length,
-        id=record.name or labels.id,
-        source=record.source,
-        line=record.line,
-    )
+    named = replace(labels, id=record.name or labels.id)
+    return named.episode(NAME, record, Conversation(observation, observation, turns))
 
 
 def _printed_labels(text: str) -> Labels:

@@ -8,6 +8,7 @@ and ``completion`` that are lists of such messages, with ``tool_calls`` (``{"typ
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from proas.graph_builders.trajectories.chat import Message, conversation_of, message_of
@@ -32,22 +33,8 @@ def read(record: Record) -> Episode:
     value = record.value
     labels = labels_of(value) if isinstance(value, dict) else Labels(None, None, "", (), (), "", "")
     told = conversation_of(list(_messages(value)))
-    return Episode(
-        format=NAME,
-        turns=told.turns,
-        observation=told.observation,
-        context=told.context,
-        goal=labels.goal,
-        env=labels.env,
-        tasks=labels.tasks,
-        names=labels.names,
-        success=labels.success if labels.success is not None else _label(value),
-        score=labels.score,
-        id=labels.id,
-        length=labels.length,
-        source=record.source,
-        line=record.line,
-    )
+    success = labels.success if labels.success is not None else _label(value)
+    return replace(labels, success=success).episode(NAME, record, told)
 
 
 def _label(value: Any) -> bool | None:

@@ -85,23 +85,7 @@ def read(record: Record) -> Episode:
     assert isinstance(value, dict)
     messages = _messages(value["input"], value["output"])
     told = conversation_of(messages)
-    labels = labels_of(value)
-    return Episode(
-        format=NAME,
-        turns=told.turns,
-        observation=told.observation,
-        context=told.context,
-        goal=labels.goal,
-        env=labels.env,
-        tasks=labels.tasks,
-        names=labels.names,
-        success=labels.success,
-        score=labels.score,
-        id=labels.id,
-        length=labels.length,
-        source=record.source,
-        line=record.line,
-    )
+    return labels_of(value).episode(NAME, record, told)
 
 
 def _messages(given: Any, answered: Any) -> list[Message]:

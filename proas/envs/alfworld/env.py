@@ -9,7 +9,7 @@ from proas.envs.alfworld.engine import AlfWorldEngine
 from proas.envs.alfworld.game import Game
 from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.envs.alfworld.load import load_game
-from proas.envs.base import Info, RewardSettings, StepResult, check_step_limit
+from proas.envs.base import Info, RewardSettings, StepResult, begun, check_step_limit
 from proas.errors import EnvironmentFailure, UsageError
 
 __all__ = ["DEFAULT_STEP_LIMIT", "AlfWorldEnv"]
@@ -52,9 +52,7 @@ class AlfWorldEnv:
     @property
     def engine(self) -> AlfWorldEngine:
         """The engine of the current episode. Raises ``EnvironmentFailure`` before the first reset."""
-        if self._engine is None:
-            raise EnvironmentFailure("no episode has been started", hint="call reset first")
-        return self._engine
+        return begun(self._engine)
 
     @property
     def game(self) -> Game:
@@ -69,9 +67,7 @@ class AlfWorldEnv:
     @property
     def info(self) -> Info:
         """The info of the last reset or step. Raises ``EnvironmentFailure`` before the first reset."""
-        if self._info is None:
-            raise EnvironmentFailure("no episode has been started", hint="call reset first")
-        return self._info
+        return begun(self._info)
 
     @property
     def goal(self) -> AlfWorldGoal:
@@ -114,7 +110,7 @@ class AlfWorldEnv:
         valid = engine.valid(action)
         observation, won = engine.step(action)
         self._steps += 1
-        reward = self.rewards.step + (0.0 if valid else self.rewards.invalid) + (self.rewards.success if won else 0.0)
+        reward = self.rewards.paid(valid=valid, won=won)
         info = self._info = self._look(valid=valid)
         self._done = won or info.truncated
         return StepResult(observation, reward, self._done, info)

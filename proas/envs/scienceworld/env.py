@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from proas.envs.base import Info, RewardSettings, StepResult, check_step_limit
+from proas.envs.base import Info, RewardSettings, StepResult, begun, check_step_limit
 from proas.envs.scienceworld.facts import ScienceWorldFacts, read_facts
 from proas.envs.scienceworld.goal import ENV, ScienceWorldGoal, is_refusal
 from proas.errors import EnvironmentFailure
@@ -128,9 +128,7 @@ class ScienceWorldEnv:
     @property
     def goal(self) -> ScienceWorldGoal:
         """The task of the current episode. Raises ``EnvironmentFailure`` before the first reset."""
-        if self._goal is None:
-            raise EnvironmentFailure("no episode has been started", hint="call reset first")
-        return self._goal
+        return begun(self._goal)
 
     @property
     def task(self) -> str:
@@ -145,9 +143,7 @@ class ScienceWorldEnv:
     @property
     def info(self) -> ScienceWorldInfo:
         """The info of the last reset or step. Raises ``EnvironmentFailure`` before the first reset."""
-        if self._info is None:
-            raise EnvironmentFailure("no episode has been started", hint="call reset first")
-        return self._info
+        return begun(self._info)
 
     @property
     def score(self) -> float:
@@ -201,7 +197,7 @@ class ScienceWorldEnv:
         won = self._raw >= _WON
         self._failed = broke or self._raw < 0
         info = self._info = self._look(valid=valid, won=won)
-        paid = self.rewards.step + (0.0 if valid else self.rewards.invalid) + (self.rewards.success if won else 0.0)
+        paid = self.rewards.paid(valid=valid, won=won)
         self._done = won or self._failed or info.truncated
         return StepResult(observation.strip(), paid, self._done, info)
 

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any, Literal, Self
 
 from proas.envs.base import Facts, Info
+from proas.envs.collect import ended_by
 from proas.errors import EnvironmentFailure
 from proas.rollouts import Ended, State
 
@@ -166,9 +167,7 @@ class Turn:
         """Why the episode ended, in a rollout's words; ``None`` while it goes on."""
         if self.fault is not None:
             return "error"
-        if not self.done:
-            return None
-        return "success" if self.info.won else "step_limit" if self.info.truncated else "stopped"
+        return ended_by(self.info) if self.done else None
 
 
 @dataclass(frozen=True, slots=True)

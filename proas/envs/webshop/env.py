@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self
 
-from proas.envs.base import Info, RewardSettings, StepResult, check_step_limit
+from proas.envs.base import Info, RewardSettings, StepResult, begun, check_step_limit
 from proas.envs.webshop.facts import WebShopFacts
 from proas.envs.webshop.goal import ENV, WebShopGoal
 from proas.envs.webshop.goals import GoalSource, build_goals, product_prices
@@ -106,9 +106,7 @@ class WebShopEnv:
     @property
     def goal(self) -> WebShopGoal:
         """What the current episode is to buy. Raises ``EnvironmentFailure`` before the first reset."""
-        if self._goal is None:
-            raise EnvironmentFailure("no episode has been started", hint="call reset first")
-        return self._goal
+        return begun(self._goal)
 
     @property
     def task(self) -> str:
@@ -118,9 +116,7 @@ class WebShopEnv:
     @property
     def info(self) -> Info:
         """The info of the last reset or step. Raises ``EnvironmentFailure`` before the first reset."""
-        if self._info is None:
-            raise EnvironmentFailure("no episode has been started", hint="call reset first")
-        return self._info
+        return begun(self._info)
 
     @property
     def goal_text(self) -> str:
@@ -171,9 +167,7 @@ class WebShopEnv:
         self._now = after or self._now
         self._steps += 1
         info = self._info = self._look(valid=valid)
-        paid = (
-            self.rewards.step + (0.0 if valid else self.rewards.invalid) + (self.rewards.success if info.won else 0.0)
-        )
+        paid = self.rewards.paid(valid=valid, won=info.won)
         self._done = self._now.page == "done" or info.truncated
         return StepResult(self._observation(), paid, self._done, info)
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from proas.agents.prompts import Layout, Prompter, PromptSettings, Turn
 from proas.agents.replies import parse_reply
 from proas.envs import Environment
+from proas.envs.collect import taken_step
 from proas.errors import ProASError, StateError
 from proas.integrations.verl.play_settings import PlaySettings
 from proas.integrations.verl.worlds import Worlds
@@ -225,21 +226,8 @@ def _begin(env: Environment, ref: TaskRef) -> _Opening:
 
 def _act(env: Environment, follower: Follower | None, text: str, tokens: int, *, thoughts: bool) -> _Played:
     reply = parse_reply(text, admissible=env.info.admissible, thoughts=thoughts, reading="strict")
-    result = env.step(reply.action)
+    step, result = taken_step(env, reply.action, follower, tokens=tokens)
     info = result.info
-    seen = None
-    if follower is not None:
-        seen = follower.observe(env, reply.action, result.observation, valid=info.valid, won=info.won)
-    step = Step(
-        action=reply.action,
-        observation=result.observation,
-        reward=result.reward,
-        valid=info.valid,
-        tokens=tokens,
-        canonical=seen.canonical if seen else None,
-        state=seen.state if seen else None,
-        seeks=seen.seeks if seen else False,
-    )
     turn = Turn(text, reply.action, result.observation, info.admissible, reply.readable)
     if not result.done:
         return _Played(step, turn, not reply.format_valid, None, "")

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proas.envs import EnvSpec, RewardSettings
-from proas.errors import UsageError
+from proas.integrations.settings import setting_fault
 
 __all__ = ["PlaySettings"]
 
@@ -63,11 +63,7 @@ class PlaySettings(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False)[0]
-            name = ".".join(str(part) for part in first["loc"])
-            raise UsageError(
-                f"setting data.proas.{name}: {first['msg']}", hint=f"settings: {', '.join(cls.model_fields)}"
-            ) from None
+            raise setting_fault(error, cls, "setting data.proas.") from None
 
     @property
     def rewards(self) -> RewardSettings:
