@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from proas.graph.connect import Connection
+from proas.graph.store import ReferenceGraph
 from proas.localdb import DEFAULT_RELEASE, LocalServer, ServerInfo
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -114,3 +116,12 @@ def data_dir() -> Path:
 def graph_name(request: pytest.FixtureRequest) -> str:
     """A graph name that no other test uses, on a server that may be shared."""
     return f"test-{re.sub(r'[^a-z0-9]+', '-', request.node.name.lower())[:40].strip('-')}-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def graph(connection: Connection, graph_name: str) -> Iterator[ReferenceGraph]:
+    """A new empty graph, dropped afterwards with its layers; each folder of tests says how it connects."""
+    made = ReferenceGraph.create(connection, graph_name)
+    yield made
+    if made.exists():
+        made.drop(force=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from proas.graph.connect import Connection
 from proas.graph.migrations import migrate
-from proas.graph.store import ReferenceGraph
 from proas.localdb import ServerInfo
 
 
@@ -33,12 +31,3 @@ def connection(neo4j_server: ServerInfo) -> Connection:
     )
     migrate(settings)
     return settings
-
-
-@pytest.fixture
-def graph(connection: Connection, graph_name: str) -> Iterator[ReferenceGraph]:
-    """A new empty graph, dropped afterwards with its layers."""
-    made = ReferenceGraph.create(connection, graph_name)
-    yield made
-    if made.exists():
-        made.drop(force=True)
