@@ -42,7 +42,7 @@ class Splits:
         root = Path(data)
         trained = find_split(root, train) or root
         measured = find_split(root, valid)
-        return cls(trained, measured or trained, held_out=measured is None)
+        return cls(trained, measured or trained, held_out=measured is None or measured == trained)
 
 
 def find_split(data: Path, name: str) -> Path | None:
