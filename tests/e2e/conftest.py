@@ -10,12 +10,16 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from proas.cli.app import main
 from proas.localdb import ServerInfo
+from tests.support.browser import launched
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 CLIENT_VARIABLES = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_PASSWORD_FILE", "NEO4J_DATABASE")
 
@@ -147,3 +151,10 @@ def layer(graph: str, graph_name: str, proas: Proas) -> str:
     """A layer of the test's own over the graph, to be written to."""
     assert proas("graph", "create", graph_name, "--base", graph).code == 0
     return graph_name
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium, one for a module of tests; see ``tests.support.browser``."""
+    with launched() as browser:
+        yield browser
