@@ -23,7 +23,7 @@ from proas.training.episodes import Episode, TextLimits, prompt_text
 from proas.training.objective import entropy_of
 from proas.training.policy.base import LanguagePolicy, Session
 
-__all__ = ["PlaySettings", "Played", "play_tasks"]
+__all__ = ["Conversation", "PlaySettings", "Played", "Words", "converse", "draw", "play_tasks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,21 @@ class Played:
     policy_seconds: float = 0.0
 
 
-class _Conversation:
-    """One episode under way."""
+class Conversation:
+    """One episode under way, from its beginning.
+
+    Args:
+        env: Where; it plays nothing else meanwhile.
+        follower: Attaches states, if given.
+        task: Key of the task.
+        number: Its number in the group: of the environment's randomness, and of the draws'.
+        how: Settings.
+
+    Attributes:
+        tokens: Everything that was read and said so far.
+        uniforms: The numbers that the draws take.
+        ended: Why the episode is over; ``None`` while it is not.
+    """
 
     def __init__(self, env: Environment, follower: Follower | None, task: str, number: int, how: PlaySettings) -> None:
         self.env = env
@@ -147,7 +160,7 @@ def play_tasks(
     for talk in live:
         talk.tokens += policy.read(prompt_text(talk.goal, talk.observation), how.limits.prompt)
     if live:
-        _converse(policy, live, how, done)
+        converse(policy, live, how, done)
     done.episodes = [talk.episode() for talk in talks]
     return done
 
@@ -158,14 +171,14 @@ def _open(
     how: PlaySettings,
     follower: Callable[[Environment], Follower] | None,
     done: Played,
-) -> list[_Conversation]:
-    talks: list[_Conversation] = []
+) -> list[Conversation]:
+    talks: list[Conversation] = []
     for task in tasks:
-        group: list[_Conversation] = []
+        group: list[Conversation] = []
         try:
             for number in range(how.group_size):
                 env = world.environment(step_limit=how.step_limit, rewards=how.rewards)
-                group.append(_Conversation(env, follower(env) if follower is not None else None, task, number, how))
+                group.append(Conversation(env, follower(env) if follower is not None else None, task, number, how))
         except TaskError as error:
             done.rejects.append(Reject(f"{error.problem}: {error.reason}", source=world.name, id=task))
             continue
@@ -173,10 +186,19 @@ def _open(
     return talks
 
 
-class _Words:
-    """The action that a conversation is about to say."""
+class Words:
+    """The action that a conversation is about to say.
 
-    def __init__(self, talk: _Conversation, end: int, how: PlaySettings) -> None:
+    Args:
+        talk: The conversation.
+        end: Token that ends an action.
+        how: Settings.
+
+    Attributes:
+        tokens: The words so far.
+    """
+
+    def __init__(self, talk: Conversation, end: int, how: PlaySettings) -> None:
         self.tokens: list[int] = []
         self._talk = talk
         self._end = end
@@ -198,7 +220,7 @@ class _Words:
         self._talk.entropy += entropy
 
 
-def _draw(scores: Tensor, words: Sequence[_Words], temperature: float) -> None:
+def draw(scores: Tensor, words: Sequence[Words], temperature: float) -> None:
     """Draw the next word of each row from its scores ``(B, V)``."""
     logprobs = torch.log_softmax(scores / temperature if temperature > 0 else scores, dim=-1)
     probabilities = logprobs.exp()
@@ -215,8 +237,15 @@ def _draw(scores: Tensor, words: Sequence[_Words], temperature: float) -> None:
         word.add(token, logprob, entropy)
 
 
-def _converse(policy: LanguagePolicy, live: list[_Conversation], how: PlaySettings, done: Played) -> None:
-    """Play to the end of all episodes."""
+def converse(policy: LanguagePolicy, live: list[Conversation], how: PlaySettings, done: Played) -> None:
+    """Play to the end of all episodes.
+
+    Args:
+        policy: Who plays.
+        live: Episodes that are not over, with what the policy is to read before its next action.
+        how: Settings.
+        done: Its seconds are counted up.
+    """
     clock = time.perf_counter()
     session, scores, values = policy.begin([talk.tokens for talk in live])
     while True:
@@ -254,15 +283,15 @@ def _converse(policy: LanguagePolicy, live: list[_Conversation], how: PlaySettin
 
 
 def _speak(
-    policy: LanguagePolicy, session: Session, live: Sequence[_Conversation], how: PlaySettings, scores: Tensor
-) -> list[_Words]:
+    policy: LanguagePolicy, session: Session, live: Sequence[Conversation], how: PlaySettings, scores: Tensor
+) -> list[Words]:
     """One action of each row, word by word; its last word is drawn but not said yet."""
-    words = [_Words(talk, policy.end, how) for talk in live]
-    _draw(scores, words, how.temperature)
+    words = [Words(talk, policy.end, how) for talk in live]
+    draw(scores, words, how.temperature)
     while going := [row for row, word in enumerate(words) if not word.finished]:
         said: list[list[int]] = [[] for _ in words]
         for row in going:
             said[row] = [words[row].tokens[-1]]
         scores, _ = session.say(said)
-        _draw(scores[going], [words[row] for row in going], how.temperature)
+        draw(scores[going], [words[row] for row in going], how.temperature)
     return words
