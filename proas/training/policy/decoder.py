@@ -139,6 +139,18 @@ class _Block(nn.Module):
         queries, keys = torch.split(turned, [self.heads, self.key_heads], dim=1)
         return queries, keys, values
 
+    def attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """What queries ``(B, M, H, E)`` find in keys ``(B, K, T, E)`` under a mask ``(B, 1, M, T)``; shaped alike."""
+        rows, length = queries.shape[:2]
+        if length == 1:  # a key head's queries become its places, which spares the copies that grouping makes
+            folded = queries.view(rows, self.key_heads, -1, self.size)
+            found = functional.scaled_dot_product_attention(folded, keys, values, attn_mask=mask)
+            return found.reshape(rows, 1, self.heads, self.size)
+        found = functional.scaled_dot_product_attention(
+            queries.transpose(1, 2), keys, values, attn_mask=mask, enable_gqa=self.heads != self.key_heads
+        )
+        return found.transpose(1, 2)
+
     def finish(self, x: Tensor, attended: Tensor) -> Tensor:
         """The residual stream ``(N, D)`` after attention ``(N, H, E)`` and the feed-forward part."""
         x = x + self.output(attended.reshape(x.shape))
@@ -216,14 +228,9 @@ class Decoder(nn.Module):
             stored_values[row, :, place] = values
             spread = queries.new_zeros(rows, length, block.heads, block.size)
             spread[row, column] = queries
-            attended = functional.scaled_dot_product_attention(
-                spread.transpose(1, 2),
-                stored_keys[:, :, :total],
-                stored_values[:, :, :total],
-                attn_mask=mask,
-                enable_gqa=block.heads != block.key_heads,
+            x = block.finish(
+                x, block.attend(spread, stored_keys[:, :, :total], stored_values[:, :, :total], mask)[row, column]
             )
-            x = block.finish(x, attended.transpose(1, 2)[row, column])
         cache.advance(counts)
         return torch.as_tensor(self.norm(x[(counts.cumsum(0) - 1).clamp(min=0)]))
 
