@@ -4,8 +4,10 @@ A preset is named ``<environment>-<size>-<algorithm>``, with ``-baseline`` behin
 have 16 tasks by 8 rollouts an iteration, 150 iterations, evaluation every 10 of them on 128 tasks that stay the same.
 What a run is compared with differs from it in the named thing and in nothing else.
 
-Source of the values: Ding et al., 2026; lengths, history and evaluation temperature are those of GiGPO's framework
-(Feng et al., 2025, arXiv:2505.10978), on which the field's baselines ran.
+Source of the values: Ding et al., 2026. What it does not give is as in verl-agent, GiGPO's framework (Feng et al.,
+2025, arXiv:2505.10978), on which the field's baselines ran: its ``examples/*_trainer/run_{alfworld,webshop}.sh`` and
+the defaults under them, for lengths, history, rows an update, GiGPO's discount and normalisation, the reduction of the
+loss, the form of the KL term, the reference policy's offload and the temperature of evaluation.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ __all__ = ["PRESETS", "SEEDS", "Algorithm", "Loop", "Preset", "RunPlan", "preset
 
 Algorithm = Literal["grpo", "dapo", "gigpo"]
 Loop = Literal["trajectory", "steps"]
+
+_GROUP = 8
+"""Rollouts of a task."""
 
 SEEDS = (0, 1, 2)
 """Seeds of the three runs that a figure is the mean of."""
@@ -43,6 +48,8 @@ class Preset:
         prompt_tokens: Longest prompt of a step.
         reply_tokens: Longest reply.
         dialogue_tokens: Longest conversation behind the first prompt, for the trajectory loop.
+        update_rows: Rows of one step each in one update of the actor.
+        divides_by_std: Whether advantages are divided by the standard deviation of their group.
     """
 
     name: str
@@ -55,6 +62,8 @@ class Preset:
     prompt_tokens: int
     reply_tokens: int
     dialogue_tokens: int
+    update_rows: int
+    divides_by_std: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +106,7 @@ class RunPlan:
 
 
 def _algorithm(preset: Preset, plan: RunPlan, graph: str, run: str) -> list[str]:
-    chosen = ["algorithm.adv_estimator=grpo", "algorithm.norm_adv_by_std_in_grpo=True"]
+    chosen = ["algorithm.adv_estimator=grpo", f"algorithm.norm_adv_by_std_in_grpo={preset.divides_by_std}"]
     if preset.algorithm == "dapo":
         # The filter looks at success, never at a score that penalties or shaping have touched.
         chosen += ["algorithm.filter_groups.enable=True", "algorithm.filter_groups.metric=acc"]
@@ -106,6 +115,8 @@ def _algorithm(preset: Preset, plan: RunPlan, graph: str, run: str) -> list[str]
     chosen += ["trainer.v1.trainer_mode=proas_sync", f"+algorithm.proas.preset={plan.shaping}"]
     if preset.algorithm == "gigpo":
         chosen += ["+algorithm.proas.estimator=gigpo"]
+        if not preset.divides_by_std:
+            chosen += ["+algorithm.proas.settings.normalise=mean"]
     if preset.shaped:
         return [*chosen, f"+algorithm.proas.graph={_quoted(graph)}", f"+algorithm.proas.run={_quoted(run)}"]
     return [*chosen, "+algorithm.proas.settings.mui=False", "+algorithm.proas.settings.apr=none"]
@@ -151,12 +162,13 @@ def _actor(preset: Preset, plan: RunPlan) -> list[str]:
         f"{actor}.use_kl_loss=True",
         f"{actor}.kl_loss_coef=0.01",
         f"{actor}.kl_loss_type=low_var_kl",
-        # Tasks times rollouts, in rows: 128 trajectories in one update, or 256 steps in each of many.
-        f"{actor}.ppo_mini_batch_size={16 if plan.loop == 'trajectory' else 32}",
-        f"{actor}.loss_agg_mode={'token-mean' if preset.algorithm == 'dapo' else 'seq-mean-token-mean'}",
+        # Of rows, in units of a group's rollouts: 128 trajectories in one update, or so many steps in each of several.
+        f"{actor}.ppo_mini_batch_size={16 if plan.loop == 'trajectory' else preset.update_rows // _GROUP}",
+        f"{actor}.loss_agg_mode=token-mean",
         f"{actor}.data_loader_seed={plan.seed}",
         f"{actor}.use_dynamic_bsz=True",
         f"{actor}.ppo_max_token_len_per_gpu={max(16384, longest)}",
+        "actor_rollout_ref.ref.fsdp_config.param_offload=True",
     ]
 
 
@@ -164,7 +176,7 @@ def _rollout(preset: Preset, plan: RunPlan) -> list[str]:
     rollout = "actor_rollout_ref.rollout"
     return [
         f"{rollout}.name=vllm",
-        f"{rollout}.n=8",
+        f"{rollout}.n={_GROUP}",
         f"{rollout}.temperature=1.0",
         f"{rollout}.seed={plan.seed}",
         f"{rollout}.tensor_model_parallel_size={1 if preset.gpus <= 2 else 2}",
@@ -183,6 +195,7 @@ def _trainer(preset: Preset, plan: RunPlan, run: str) -> list[str]:
         "trainer.total_epochs=1000",  # the number of steps is what ends the run
         "trainer.test_freq=10",
         "trainer.save_freq=10",
+        "trainer.max_actor_ckpt_to_keep=2",  # each has the optimizer's state too: 20 GB and more
         "trainer.val_before_train=True",
         "trainer.project_name=proas",
         f"trainer.experiment_name={_quoted(run)}",
@@ -203,18 +216,19 @@ _HYDRA_VALUES = {"null", "true", "false", "inf", "nan"}
 
 def _presets() -> dict[str, Preset]:
     sizes = {"1.5b": ("Qwen/Qwen2.5-1.5B-Instruct", 2), "7b": ("Qwen/Qwen2.5-7B-Instruct", 4)}
-    usual = Preset("", "alfworld", "", 0, "grpo", True, 50, 2048, 512, 20_480)
-    envs = {
-        "alfworld": usual,
-        "webshop": replace(usual, env="webshop", step_limit=15, prompt_tokens=4096, dialogue_tokens=16_384),
-    }
+    usual = Preset("", "alfworld", "", 0, "grpo", True, 50, 2048, 512, 20_480, 256, True)
+    shop = replace(usual, env="webshop", step_limit=15, prompt_tokens=4096, dialogue_tokens=16_384, update_rows=64)
+    envs = {"alfworld": usual, "webshop": shop}
     made: dict[str, Preset] = {}
     for env, base in envs.items():
         for size, (model, gpus) in sizes.items():
             for algorithm in ("grpo", "dapo", "gigpo"):
+                # GiGPO centres WebShop's returns only, and divides ALFWorld's; GRPO and DAPO divide both.
+                divides = not (env == "webshop" and algorithm == "gigpo")
+                chosen = replace(base, model=model, gpus=gpus, algorithm=algorithm, divides_by_std=divides)
                 for shaped in (True, False):
                     name = f"{env}-{size}-{algorithm}" + ("" if shaped else "-baseline")
-                    made[name] = replace(base, name=name, model=model, gpus=gpus, algorithm=algorithm, shaped=shaped)
+                    made[name] = replace(chosen, name=name, shaped=shaped)
     return made
 
 

@@ -68,9 +68,30 @@ def test_what_makes_an_algorithm():
         "0.28",
         "0.2",
     )
-    assert dapo["actor_rollout_ref.actor.loss_agg_mode"] == "token-mean"
     assert gigpo["algorithm.proas.estimator"] == "gigpo"
     assert "algorithm.proas.estimator" not in grpo
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_the_paper_leaves_open_is_verl_agent_s(name):
+    """Values of its scripts ``examples/*_trainer/run_{alfworld,webshop}.sh`` and of its defaults."""
+    set_ = values(name)
+    shop = "webshop" in name
+    same = {
+        "data.max_prompt_length": "4096" if shop else "2048",
+        "data.max_response_length": "512",
+        "data.proas.step_limit": "15" if shop else "50",
+        "data.proas.history": "2",
+        "actor_rollout_ref.actor.kl_loss_type": "low_var_kl",
+        "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
+        "actor_rollout_ref.ref.fsdp_config.param_offload": "True",
+        "actor_rollout_ref.rollout.val_kwargs.temperature": "0.4",
+        "algorithm.norm_adv_by_std_in_grpo": str(not (shop and "gigpo" in name)),
+    }
+    assert {key: set_[key] for key in same} == same
+    rows = int(set_["actor_rollout_ref.actor.ppo_mini_batch_size"]) * int(set_["actor_rollout_ref.rollout.n"])
+    assert rows == (64 if shop else 256)
+    assert (set_.get("algorithm.proas.settings.normalise") == "mean") == (shop and "gigpo" in name)
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if not name.endswith("baseline")])
