@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from proas.cli.graph import build, exchange, layers, read
+from proas.cli.graph import build, exchange, layers, lift, read
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Build, read, compare, merge and move reference graphs.", no_args_is_help=True)
 app.command("build")(build.build)
+app.command("lift")(lift.lift)
 app.command("list")(read.list_graphs)
 app.command("stats")(read.stats)
 app.command("show")(read.show)

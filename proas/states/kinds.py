@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from proas.errors import UsageError
 from proas.plugins import load_plugins
 from proas.rollouts import State
 from proas.states.observer import Observed, StateObserver
 from proas.subgoals import Ladder
+
+if TYPE_CHECKING:
+    from proas.states.lifting import Lifting
 
 __all__ = ["Follower", "StateKind", "register", "state_kind", "state_names"]
 
@@ -42,6 +45,10 @@ class StateKind:
         ladder: Subgoals of a task, given its key and goal text.
         goal: The goal text that a first observation states, else empty.
         follower: Reads states from a running environment's hidden state; ``None`` where text is all there is.
+        command: Canonical form of a command of the environment, before it is carried out; used to find the command
+            that a canonical action stands for.
+        lifting: Roles of a task's names, given its key and goal text (``proas.states.lifting``); ``None`` where names
+            have no roles, and ``None`` as its answer for a goal of no known family.
     """
 
     name: str
@@ -49,6 +56,8 @@ class StateKind:
     ladder: Callable[[str, str], Ladder]
     goal: Callable[[str], str] = _no_goal
     follower: Callable[[Any], Follower] | None = None
+    command: Callable[[str], str] = str.strip
+    lifting: Callable[[str, str], Lifting | None] | None = None
 
 
 _KINDS: dict[str, StateKind] = {}

@@ -6,8 +6,10 @@ from typing import Protocol
 
 from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.rollouts import State
+from proas.states.alfworld.commands import canonical_words, parse_command
 from proas.states.alfworld.engine import EngineObserver, Playing
 from proas.states.alfworld.ladders import goal_ladder
+from proas.states.alfworld.lifting import AlfWorldLifting
 from proas.states.alfworld.text import ENV, TextObserver, goal_of, stated_goal
 from proas.states.kinds import StateKind
 from proas.states.observer import Observed, StateObserver
@@ -56,4 +58,14 @@ def _follower(env: _Playing) -> EngineFollower:
     return EngineFollower()
 
 
-ALFWORLD = StateKind(ENV, _observer, _ladder, stated_goal, _follower)
+def _canonical(command: str) -> str:
+    parsed = parse_command(command)
+    return canonical_words(command) if parsed is None else parsed.canonical
+
+
+def _lifting(task: str, goal_text: str) -> AlfWorldLifting | None:
+    goal = goal_of(task, goal_text)
+    return None if goal is None else AlfWorldLifting(goal)
+
+
+ALFWORLD = StateKind(ENV, _observer, _ladder, stated_goal, _follower, _canonical, _lifting)
