@@ -17,13 +17,16 @@ from typing import Any
 
 from proas.errors import DataError
 
-__all__ = ["END", "PAD", "WordTokenizer"]
+__all__ = ["ASK", "END", "PAD", "WordTokenizer"]
 
 PAD = 0
 """Token that fills up."""
 END = 1
 """Token that ends an action."""
-_SPECIALS = ("<pad>", "<end>", "<unknown>")
+ASK = 3
+"""Token that ends what the environment says: an action is wanted. Without it a listing has no visible end, and a policy
+goes on listing."""
+_SPECIALS = ("<pad>", "<end>", "<unknown>", "<ask>")
 _UNKNOWN = 2
 
 _PIECE = re.compile(r"(\s*)([A-Za-z]+|[0-9]+|\S)")
@@ -105,10 +108,10 @@ class WordTokenizer:
         return known
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """Text of tokens; padding and ends are left out."""
+        """Text of tokens; padding, ends and questions are left out."""
         text = ""
         for number in numbers:
-            if number in (PAD, END):
+            if number in (PAD, END, ASK):
                 continue
             for piece in self.tokens[number].split(" "):
                 glued = piece.startswith("##") and len(piece) > 2

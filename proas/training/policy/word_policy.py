@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from proas.training.policy.decoder import Decoder, DecoderConfig, KeyValueCache
-from proas.training.policy.tokenizer import END, PAD, WordTokenizer
+from proas.training.policy.tokenizer import ASK, END, PAD, WordTokenizer
 
 __all__ = ["WordPolicy"]
 
@@ -34,7 +34,7 @@ class WordPolicy:
             nn.init.zeros_(self.value.bias)
             parts["value"] = self.value
         self.module: nn.Module = nn.ModuleDict(parts)
-        self._never = torch.tensor([PAD, tokenizer.unknown])
+        self._never = torch.tensor([PAD, tokenizer.unknown, ASK])
 
     @property
     def end(self) -> int:
@@ -42,8 +42,8 @@ class WordPolicy:
         return END
 
     def read(self, text: str, limit: int) -> tuple[int, ...]:
-        """Tokens of what the environment says; see ``LanguagePolicy``."""
-        return self.tokenizer.encode(text, brief=True, limit=limit) or (self.tokenizer.unknown,)
+        """Tokens of what the environment says, and of the sign that asks for an action."""
+        return (*(self.tokenizer.encode(text, brief=True, limit=limit - 1) if limit > 1 else ()), ASK)
 
     def read_action(self, action: str) -> tuple[int, ...]:
         """Tokens of an action, its end included."""
