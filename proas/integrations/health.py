@@ -21,7 +21,7 @@ from proas.envs import EnvSpec, env_kind, open_world
 from proas.errors import GraphError, ProASError, TaskError
 from proas.graph import Connection, ReferenceGraph, list_graphs
 from proas.graph.client import Client
-from proas.graph.migrations import migration_info
+from proas.graph.migrations import validate
 from proas.integrations.verl.probe import LOOPS, TRAINERS, look
 
 __all__ = ["PARTS", "Finding", "Part", "Wanted", "examine"]
@@ -153,13 +153,16 @@ def _graph(wanted: Wanted) -> Iterator[Finding]:
         yield Finding("database", False, error.message, error.hint or "is it running, and is this its address?")
         return
     yield Finding("database", True, f"Neo4j {release} at {connection.uri}")
-    waiting = [f"{i.source} is {i.state}" for i in migration_info(connection) if i.state != "applied"]
-    if waiting:
-        found = f"not as this release needs it: {', '.join(waiting)}"
-        yield Finding("schema", False, found, "run `proas db info`, then `proas db migrate`")
+    try:
+        validate(connection)
+    except GraphError as error:
+        yield Finding("schema", False, error.message, error.hint or "see `proas db info`")
         return
     yield Finding("schema", True, "migrated")
-    yield _named_graph(connection, wanted)
+    try:
+        yield _named_graph(connection, wanted)
+    except GraphError as error:
+        yield Finding("graph", False, error.message, error.hint or "see `proas graph list`")
 
 
 def _named_graph(connection: Connection, wanted: Wanted) -> Finding:

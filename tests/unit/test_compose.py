@@ -122,7 +122,7 @@ def test_health_check(neo4j):
     assert subprocess.run(["sh", "-n", "-c", command.replace("$$", "$")], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(("service", "profile"), [("proas", "cli"), ("trainer", "trainer")])
+@pytest.mark.parametrize(("service", "profile"), [("proas", "cli"), ("trainer", "train")])
 def test_client_waits_for_a_healthy_server(compose, service, profile):
     client = compose["services"][service]
     assert client["depends_on"]["neo4j"]["condition"] == "service_healthy"
@@ -198,7 +198,7 @@ def test_docker_accepts_it(tmp_path):
     (tmp_path / ".secrets").mkdir()
     for name in ("neo4j_auth", "neo4j_password"):
         (tmp_path / ".secrets" / name).write_text("x")
-    for options in ([], ["--profile", "cli"], ["--profile", "trainer"]):
+    for options in ([], ["--profile", "cli"], ["--profile", "train"]):
         result = subprocess.run(
             [*command, *options, "config"], cwd=tmp_path, capture_output=True, text=True, check=False
         )

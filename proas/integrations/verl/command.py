@@ -43,11 +43,13 @@ class VerlCommand:
         return " \\\n  ".join(shlex.join(part) for part in [first, *overrides])
 
     def environment(self, connection: Connection | None, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The environment of the run: the present one, and the database of the graph.
+        """The environment of the run: the present one, where its figures go, and the database of the graph.
 
         The password goes this way alone: a command line and verl's configuration are seen and logged.
         """
         made = dict(os.environ if environ is None else environ)
+        # verl's file of figures lies in the working folder otherwise, wherever that of its trainer's process is.
+        made.setdefault("VERL_FILE_LOGGER_ROOT", str(self.plan.out))
         if connection is not None:
             made.pop("NEO4J_PASSWORD_FILE", None)
             made |= {

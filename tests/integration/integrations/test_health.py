@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import shutil
 import socket
 
 import pytest
@@ -13,7 +15,8 @@ from proas.cli.app import main
 from proas.envs import EnvSpec
 from proas.envs.alfworld.data import sample_root
 from proas.errors import GraphUnavailable
-from proas.graph import Connection
+from proas.graph import Connection, migrations
+from proas.graph.client import Client
 from proas.graph_builders import build_graph, builder
 from proas.integrations.health import PARTS, Wanted, examine
 
@@ -69,6 +72,57 @@ def test_a_wrong_password(connection, games):
     found = look(wrong, data=games)
     assert found["database"].ok is False
     assert "wrong" not in found["database"].found.split("password")[-1] or "refused" in found["database"].found
+
+
+def test_a_schema_that_is_not_this_release_s(connection, games, monkeypatch):
+    shipped = migrations.shipped_migrations()
+    newer = migrations.Migration.parse("V9999__things_to_come.cypher", "RETURN 1;")
+    monkeypatch.setattr(migrations, "shipped_migrations", lambda: (*shipped, newer))
+    found = look(connection, data=games, graph="g")
+    assert list(found) == ["database", "schema", "alfworld data"]
+    assert found["schema"].ok is False
+    assert "V9999__things_to_come.cypher" in found["schema"].found
+    assert "proas db migrate" in found["schema"].advice
+    monkeypatch.setattr(migrations, "shipped_migrations", lambda: shipped[:-1])
+    assert "does not know" in look(connection)["schema"].found
+    monkeypatch.undo()
+    monkeypatch.setattr(migrations, "REQUIRED_CONSTRAINTS", migrations.REQUIRED_CONSTRAINTS | {"arg_dropped_by_hand"})
+    assert "arg_dropped_by_hand" in look(connection)["schema"].found
+
+
+def test_a_graph_whose_drop_was_cut_off(graph, connection, games):
+    Client(connection).write(lambda tx: tx.rows("begin_drop", graph=graph.name))
+    found = look(connection, graph=graph.name, data=games)
+    assert found["graph"].ok is False
+    assert f"proas graph drop {graph.name}" in found["graph"].advice
+
+
+def test_an_environment_that_nobody_knows(connection):
+    found = look(connection, parts=("data",), env="almworld")
+    assert found["almworld data"].ok is False
+    assert "almworld" in found["almworld data"].found
+
+
+def test_games_that_cannot_be_played(connection, games, tmp_path):
+    shutil.copytree(games, tmp_path / "games")
+    for problem in (tmp_path / "games").glob("**/initial_state.pddl"):
+        problem.write_text("(nonsense", encoding="utf-8")
+    found = look(connection, parts=("data",), data=tmp_path / "games")
+    assert found["alfworld data"].ok is False
+    assert "can be played" in found["alfworld data"].found
+
+
+def test_devices_without_an_engine(connection, tmp_path, monkeypatch):
+    seen = tmp_path / "nvidia-smi"
+    seen.write_text("#!/bin/sh\necho 'NVIDIA H100, 81559 MiB'\n", encoding="utf-8")
+    seen.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    found = look(connection, parts=("devices",))
+    assert found["GPUs"].found == "1: NVIDIA H100, 81559 MiB"
+    assert found["rollout engine"].ok is False
+    assert "proas[vllm]" in found["rollout engine"].advice
+    seen.write_text("#!/bin/sh\necho 'no driver'; exit 9\n", encoding="utf-8")
+    assert look(connection, parts=("devices",))["GPUs"].found == "none seen"
 
 
 def test_no_such_graph(connection, games):

@@ -149,16 +149,18 @@ def test_trajectories_have_room_for_a_whole_episode():
 
 def test_the_password_is_in_the_environment_alone():
     connection = Connection("bolt://h:1", SecretStr("open sesame"), username="u", database="d")
-    command = VerlCommand(PRESETS["alfworld-1.5b-grpo"], RunPlan())
+    command = VerlCommand(PRESETS["alfworld-1.5b-grpo"], RunPlan(out=Path("/runs")))
     environ = command.environment(connection, {"NEO4J_PASSWORD_FILE": "/f", "PATH": "/bin"})
     assert environ == {
         "PATH": "/bin",
+        "VERL_FILE_LOGGER_ROOT": "/runs",
         "NEO4J_URI": "bolt://h:1",
         "NEO4J_USERNAME": "u",
         "NEO4J_PASSWORD": "open sesame",
         "NEO4J_DATABASE": "d",
     }
     assert "sesame" not in command.text()
+    assert command.environment(None, {"VERL_FILE_LOGGER_ROOT": "/mine"}) == {"VERL_FILE_LOGGER_ROOT": "/mine"}
 
 
 def test_no_such_preset():
