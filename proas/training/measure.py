@@ -18,7 +18,7 @@ from proas.training.run_directory import RunDirectory
 from proas.training.shard import ShardSpec
 from proas.training.tasks import Splits, find_split, fixed_tasks
 
-__all__ = ["Measured", "measure_run"]
+__all__ = ["Measured", "data_of", "measure_run", "validation_count"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ def measure_run(
     """
     config = directory.config()
     stored = Checkpoint.read(latest_checkpoint(directory.checkpoints, iteration))
-    where = _where(config, split, data)
+    where = data_of(config, split, data)
     limits = TextLimits(**config.text.model_dump())
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
         own = split is None and data is None
-        count = tasks or (_own_count(config, len(world.tasks)) if own else len(world.tasks))
+        count = tasks or (validation_count(config, len(world.tasks)) if own else len(world.tasks))
         chosen = fixed_tasks(world, count)
     spec = ShardSpec(
         env=config.env,
@@ -95,8 +95,12 @@ def measure_run(
     return Measured(stored.iteration, len(chosen), "the default data" if where is None else str(where), found)
 
 
-def _where(config: TrainConfig, split: str | None, data: Path | None) -> Path | None:
-    """Data to measure on."""
+def data_of(config: TrainConfig, split: str | None, data: Path | None) -> Path | None:
+    """Data to measure on: the run's own validation tasks, a split of its data, or other data.
+
+    Raises:
+        UsageError: There is no such split.
+    """
     root = data or (Path(config.data) if config.data else None)
     if split is None:
         return data if data is not None else Splits.of(config.data, config.train_split, config.valid_split).valid
@@ -106,7 +110,7 @@ def _where(config: TrainConfig, split: str | None, data: Path | None) -> Path | 
     return found
 
 
-def _own_count(config: TrainConfig, available: int) -> int:
-    """As many tasks as the run itself was measured on."""
+def validation_count(config: TrainConfig, available: int) -> int:
+    """As many tasks as the run itself was measured on, of so many that there are."""
     held_out = Splits.of(config.data, config.train_split, config.valid_split).held_out
     return min(config.evaluation.tasks, max(1, available // 2)) if held_out else config.evaluation.tasks

@@ -11,7 +11,7 @@ from proas.errors import DataError, TaskError
 from proas.keys import digest
 from proas.rollouts import Reject
 
-__all__ = ["Splits", "TaskStream", "find_split", "fixed_tasks"]
+__all__ = ["Splits", "TaskStream", "find_split", "fixed_tasks", "recurring"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,11 @@ def fixed_tasks(world: World, count: int) -> list[str]:
     if not chosen:
         raise DataError(f"none of the {len(world.tasks)} {world.name} tasks can be played", hint="give other data")
     return chosen
+
+
+def recurring(tasks: Sequence[str], count: int, seed: int) -> list[str]:
+    """So many of the tasks, chosen by the seed; all of them where the count is 0."""
+    return sorted(tasks, key=lambda key: digest("recur", seed, key))[:count] if count else list(tasks)
 
 
 class TaskStream:

@@ -16,11 +16,12 @@ from proas.states import follower_for
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
 from proas.training.config import TrainConfig
 from proas.training.episodes import Episode, TextLimits
+from proas.training.measure import validation_count
 from proas.training.play import PlaySettings, play_tasks
 from proas.training.policy.base import LanguagePolicy
 from proas.training.policy.load import policy_from_description
 from proas.training.run_directory import RunDirectory
-from proas.training.tasks import Splits, fixed_tasks
+from proas.training.tasks import Splits, fixed_tasks, recurring
 
 __all__ = ["Bench", "Drawn", "Source", "in_order_of"]
 
@@ -128,9 +129,14 @@ class Bench:
 
     def validation_tasks(self) -> list[str]:
         """The run's own validation tasks; the source's data must be theirs."""
-        count = self.config.evaluation.tasks
-        held_out = Splits.of(self.config.data, self.config.train_split, self.config.valid_split).held_out
-        return fixed_tasks(self.world, min(count, max(1, len(self.world.tasks) // 2)) if held_out else count)
+        return fixed_tasks(self.world, validation_count(self.config, len(self.world.tasks)))
+
+    def training_tasks(self) -> list[str]:
+        """The run's own training tasks; the source's data must be theirs."""
+        config = self.config
+        held_out = Splits.of(config.data, config.train_split, config.valid_split).held_out
+        held = set(self.validation_tasks()) if held_out else set()
+        return recurring([task for task in self.world.tasks if task not in held], config.recur, config.seed)
 
     def settings(self, *, temperature: float, seed: int, label: str) -> PlaySettings:
         """How continuations are played; what they may hold is for the caller to say."""

@@ -96,13 +96,10 @@ def regress(
         sound = ~np.isnan(sampled).any(axis=1)  # a draw without enough variety says nothing
         if sound.any():
             low, high = np.percentile(sampled[sound], [2.5, 97.5], axis=0)
-    at = {column: place for place, column in enumerate(kept)}
-    return tuple(
-        Estimate(
-            *(_number(values[at[column]]) if column in at else None for values in (found, low, high)), clusters=total
-        )
-        for column in range(design.shape[1])
-    )
+    estimates = [Estimate(None, None, None, total)] * design.shape[1]
+    for place, column in enumerate(kept):
+        estimates[column] = Estimate(_number(found[place]), _number(low[place]), _number(high[place]), total)
+    return tuple(estimates)
 
 
 def mean_of(values: Sequence[float] | Floats, clusters: Sequence[Hashable], *, draws: int = DRAWS) -> Estimate:
