@@ -16,16 +16,16 @@ from proas.shaping import grpo, preset, shape
 from proas.shaping.frame import Frame
 
 
-def stock(batch):
+def stock(batch, *, std=True):
     """What verl's estimator makes of the returns, in its precision."""
     frame = Frame.of(batch)
-    return grpo(np.array([r.reward for r in batch]), frame.groups).astype(np.float32)
+    return grpo(np.array([r.reward for r in batch]), frame.groups, std=std).astype(np.float32)
 
 
-def token_rows(batch, *, form, rng, padding=2):
+def token_rows(batch, *, form, rng, padding=2, std=True):
     """The rows that verl would hold: tokens of the environment between steps of various lengths."""
     rows = []
-    for rollout, value in zip(batch, stock(batch), strict=True):
+    for rollout, value in zip(batch, stock(batch, std=std), strict=True):
         lengths = [rng.randrange(1, 6) for _ in rollout.steps]
         if form == "steps":
             for t, length in enumerate(lengths):
@@ -47,6 +47,22 @@ def token_rows(batch, *, form, rng, padding=2):
         fields=[row[2] for row in rows],
         padding=[row[3] for row in rows],
     )
+
+
+def expected_tokens(rows, batch, wanted):
+    """The advantages of the wanted steps, on the tokens that the rows say are theirs."""
+    steps = {(r.id, t): s.advantage for r in wanted for t, s in enumerate(r.steps)}
+    expected = rows.advantages.astype(np.float64)
+    seen = 0
+    for row, (field, fills) in enumerate(zip(rows.fields, rows.padding, strict=True)):
+        if fills:
+            continue
+        rollout = next(r for r in batch if f'"{r.id}"' in field["rollout"])
+        for j, (a, b) in enumerate(field["spans"]):
+            expected[rows.offsets[row] + a : rows.offsets[row] + b] = steps[rollout.id, field["first"] + j]
+            seen += 1
+    assert seen == batch.steps
+    return expected
 
 
 def settings(graph, **more):
@@ -88,21 +104,31 @@ def test_tokens_have_their_steps_advantages(opened, seeded, rollouts, form, esti
     # The layer as it was when the labels were asked for: before, or after, this batch's successes joined it.
     version = 0 if name == "paper" else 1
     wanted = shape(run.layer.label(batch, version=version), config)
-    steps = {(r.id, t): s.advantage for r in wanted.batch for t, s in enumerate(r.steps)}
-    expected = rows.advantages.astype(np.float64)
-    seen = 0
-    for row, (field, fills) in enumerate(zip(rows.fields, rows.padding, strict=True)):
-        if fills:
-            continue
-        rollout = next(r for r in batch if f'"{r.id}"' in field["rollout"])
-        for j, (a, b) in enumerate(field["spans"]):
-            expected[rows.offsets[row] + a : rows.offsets[row] + b] = steps[rollout.id, field["first"] + j]
-            seen += 1
-    assert seen == batch.steps
+    expected = expected_tokens(rows, batch, wanted.batch)
     np.testing.assert_allclose(shaped.advantages, expected, rtol=1e-6, atol=1e-6)
     assert shaped.advantages.dtype == np.float32
     assert not np.array_equal(shaped.advantages, rows.advantages)
     assert {r.covered for r in shaped.batch if r.task == "unknown"} == {name == "recommended" and _won(batch)}
+
+
+@pytest.mark.parametrize("form", ["trajectory", "steps"])
+@pytest.mark.parametrize("normalise", ["mean_std", "mean"])
+def test_gigpo_without_proas(rollouts, form, normalise):
+    """The baseline presets' settings: the step level on top of the trainer's, nothing weighed, no graph asked."""
+    batch = RolloutBatch(tuple(rollouts))
+    plain = {"mui": False, "apr": "none", "normalise": normalise}
+    run = CreditRun(CreditSettings.of({"estimator": "gigpo", "settings": plain}))
+    run.open(iterations_done=0)
+    assert run.layer is None
+    rows = token_rows(batch, form=form, rng=random.Random(2), std=normalise == "mean_std")
+    shaped = shape_tokens(rows, run, 1)
+    config = preset("paper").updated({"algorithm": "gigpo", "invalid_penalty": "recorded", **plain})
+    wanted = shape(batch, config)
+    assert wanted.batch.rollouts[0].steps[0].label is None
+    expected = expected_tokens(rows, batch, wanted.batch)
+    np.testing.assert_allclose(shaped.advantages, expected, rtol=1e-6, atol=1e-6)
+    assert not np.allclose(shaped.advantages, rows.advantages), "steps of one trajectory differ"
+    assert "proas/graph/version" not in shaped.metrics
 
 
 def _won(batch):
