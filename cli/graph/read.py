@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import groupby, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +15,7 @@ from proas.cli.console import Output, columns, facts_table, moment, plain
 from proas.cli.options import LARGEST, DatabaseOptions, GraphMeant, Json, VersionOption, with_options
 
 if TYPE_CHECKING:
-    from proas.graph.reports import SubgoalGrowth
+    from proas.graph.reports import GraphDiff
 
 __all__ = ["diff", "list_graphs", "show", "stats", "verify"]
 
@@ -84,22 +84,39 @@ def show(
     states: Annotated[
         int, typer.Option("--states", min=0, help="How many states to list for each subgoal.", metavar="N")
     ] = 3,
+    rollout: Annotated[
+        str | None,
+        typer.Option(
+            "--rollout",
+            help="Show this rollout of the task too, step by step; the ID may leave out the task's key.",
+            metavar="FILE#ID",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Show a task's subgoals as a ladder, with the states and transitions of each."""
+    """Show a task's subgoals as a ladder, with the states and transitions of each, and a rollout's steps."""
     from proas.cli.database import connect, graph_meant
+    from proas.cli.graph.rollout_choice import chosen_rollouts
+    from proas.cli.graph.steps_view import rollout_document, rollout_view
     from proas.cli.graph.task_names import find_task
     from proas.cli.graph.task_view import as_document, as_ladder
 
     output = Output(json_wanted=json)
     store = graph_meant(connect(database, output), graph)
     found = store.read(find_task(store, task, version), version=version)
-    document = {
+    walked = (
+        chosen_rollouts(store, found.task.key, rollout, version=version, only_one=True)[0]
+        if rollout is not None
+        else None
+    )
+    document: dict[str, Any] = {
         "graph": store.name,
         "version": store.info().version if version is None else version,
         **as_document(found),
     }
-    output.result(document, *as_ladder(found, listed=states))
+    if walked is not None:
+        document["rollout"] = rollout_document(walked)
+    output.result(document, *as_ladder(found, listed=states), *(rollout_view(walked) if walked is not None else ()))
 
 
 @with_options
@@ -137,13 +154,22 @@ def diff(
     to_version: Annotated[int, typer.Option("--to", min=0, max=LARGEST, help="The newer version.", metavar="L")],
     database: DatabaseOptions,
     graph: GraphMeant = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Write a page that shows and draws it: one file, no network.", metavar="OUT.html"),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Show what a graph gained between two versions, by task and subgoal."""
+    """Show what a graph gained between two versions, by task and subgoal, most changed first."""
     from proas.cli.database import connect, graph_meant
 
     output = Output(json_wanted=json)
     store = graph_meant(connect(database, output), graph)
+    if html is not None:
+        from proas.cli.graph.viz import diff_page
+
+        diff_page(output, store, html, after=from_version, version=to_version)
+        return
     found = store.diff(from_version, to_version)
     facts = {
         "new tasks": found.added_tasks,
@@ -152,13 +178,15 @@ def diff(
         "versions between": ", ".join(f"{v.k}{f' ({v.run})' if v.run else ''}" for v in found.versions) or "none",
     }
     title = f"{store.name}: version {from_version} to {to_version}"
-    output.result(asdict(found), facts_table(facts, title=title), *_growth(found.tasks))
+    output.result(asdict(found), facts_table(facts, title=title), *_growth(found))
 
 
-def _growth(parts: Sequence[SubgoalGrowth]) -> Iterator[RenderableType]:
+def _growth(found: GraphDiff) -> Iterator[RenderableType]:
     """What each task gained, subgoal by subgoal."""
-    by_task = {task: list(own) for task, own in groupby(parts, key=lambda part: part.task)}
-    for task, own in islice(by_task.items(), _TASKS):
+    from proas.views.diff_page import growth_by_task
+
+    ranked = growth_by_task(found)
+    for task, own in ranked[:_TASKS]:
         name = plain(task)
         name.no_wrap = True
         yield ""
@@ -170,5 +198,5 @@ def _growth(parts: Sequence[SubgoalGrowth]) -> Iterator[RenderableType]:
                 for part in own
             }
         )
-    if len(by_task) > _TASKS:
-        yield f"\n... and {len(by_task) - _TASKS:,} more tasks; --json lists them all"
+    if len(ranked) > _TASKS:
+        yield f"\n... and {len(ranked) - _TASKS:,} more tasks; --json lists them all"

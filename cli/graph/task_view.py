@@ -79,9 +79,7 @@ def as_ladder(graph: TaskGraph, *, listed: int) -> tuple[RenderableType, ...]:
     for subgoal in graph.ladder.subgoals:
         own, going = states[subgoal.index], leaving[subgoal.index]
         counts = f"  {len(own):,} states, {len(going):,} transitions"
-        rung = ladder.add(
-            Text.assemble((f"{subgoal.index} ", "bold cyan"), plain(subgoal.description), (counts, "dim"))
-        )
+        rung = ladder.add(Text.assemble((f"{subgoal.index} ", "bold"), plain(subgoal.description), (counts, "dim")))
         if subgoal.phrases:
             said = " / ".join(subgoal.phrases[:_PHRASES])
             rung.add(Text.assemble(("people say  ", "dim"), _italic(said)))
@@ -109,7 +107,7 @@ def _add_ways_on(rung: Tree, leaving: list[Transition], graph: TaskGraph, index:
     """The actions that lead to a later subgoal."""
     onward = sorted({(t.action, graph.subgoal_of[t.target_state]) for t in leaving if _later(graph, t, index)})
     for action, target in onward[:_ACTIONS]:
-        rung.add(Text.assemble(("action ", "yellow"), plain(action), (f" -> {target}", "bold cyan")))
+        rung.add(Text.assemble(("action ", "magenta"), plain(action), (f" -> {target}", "bold")))
     if len(onward) > _ACTIONS:
         rung.add(Text(f"... {len(onward) - _ACTIONS:,} more", "dim"))
 

@@ -1,0 +1,86 @@
+"""From ``FILE#ID`` to rollouts of a task, labelled by the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proas.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from proas.graph.store import ReferenceGraph
+    from proas.rollouts import Rollout
+
+__all__ = ["chosen_rollouts", "file_and_id"]
+
+_LISTED = 8
+
+
+def file_and_id(typed: str) -> tuple[Path, str]:
+    """The file, and the id after it; ids and names of files may both hold a ``#``.
+
+    Raises:
+        DataError: There is no such file.
+    """
+    for path, rest in _splits(typed):
+        if path.is_file():
+            return path, rest
+    name = typed.partition("#")[0] or typed
+    raise DataError(f"there is no file {name}", hint="give FILE#ID, for example labelled.jsonl#1")
+
+
+def _splits(typed: str) -> Iterator[tuple[Path, str]]:
+    """Every reading, the longest name of a file first."""
+    yield Path(typed), ""
+    for place in range(len(typed) - 1, 0, -1):
+        if typed[place] == "#":
+            yield Path(typed[:place]), typed[place + 1 :]
+
+
+def chosen_rollouts(
+    store: ReferenceGraph, task: str, typed: str, *, version: int | None, only_one: bool
+) -> list[Rollout]:
+    """Rollouts of a task from a file.
+
+    Labels that the file holds are kept, unless a version is asked for; a rollout without is labelled by the graph.
+
+    Args:
+        store: The graph.
+        task: Key of the task.
+        typed: ``FILE`` or ``FILE#ID``; the id may leave out the task's key.
+        version: Label as of this version.
+        only_one: Exactly one is wanted.
+
+    Raises:
+        DataError: The file cannot be read, or no rollout in it is of the task.
+        UsageError: No rollout has the id, or several could be meant.
+    """
+    from proas.rollout_files import load_rollouts
+    from proas.rollouts import RolloutBatch
+    from proas.states import attach_all
+
+    path, wanted = file_and_id(typed)
+    batch = load_rollouts(path)
+    own = [rollout for rollout in batch if rollout.task == task]
+    if not own:
+        broken = f"; {len(batch.rejects):,} lines cannot be used" if batch.rejects else ""
+        raise DataError(f"{path} holds no rollout of {task}", hint=f"it holds {len(batch):,} of other tasks{broken}")
+    if wanted:
+        exact = [rollout for rollout in own if rollout.id == wanted]
+        own = exact or [rollout for rollout in own if rollout.id.endswith(f"#{wanted.removeprefix('#')}")] or own
+        if not exact and (len(own) != 1):
+            raise UsageError(f"{path} holds no single rollout {wanted!r} of {task}", hint=_names(own))
+    if only_one and len(own) != 1:
+        raise UsageError(f"{path} holds {len(own):,} rollouts of {task}: which?", hint=_names(own))
+    bare = [r for r in own if version is not None or not any(step.label for step in r.steps)]
+    if not bare:
+        return own
+    labelled = {r.id: r for r in store.label(attach_all(RolloutBatch(tuple(bare))), version=version)}
+    return [labelled.get(rollout.id, rollout) for rollout in own]
+
+
+def _names(rollouts: list[Rollout]) -> str:
+    listed = [f"\n      {r.id} ({'solved' if r.success else 'failed'})" for r in rollouts[:_LISTED]]
+    more = f"\n      and {len(rollouts) - _LISTED:,} more" if len(rollouts) > _LISTED else ""
+    return f"add #ID:{''.join(listed)}{more}"
