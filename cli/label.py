@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proas.cli.console import Output, facts_table
-from proas.cli.options import DatabaseOptions, GraphName, Json, Strict, VersionOption, with_options
+from proas.cli.options import LARGEST, DatabaseOptions, GraphName, Json, Strict, VersionOption, with_options
 
 if TYPE_CHECKING:
     from proas.graph.connect import Connection
@@ -34,6 +34,16 @@ def label(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the labelled rollouts go.", metavar="PATH")],
     database: DatabaseOptions,
     version: VersionOption = None,
+    min_support: Annotated[
+        int,
+        typer.Option(
+            "--min-support",
+            min=1,
+            max=LARGEST,
+            help="Transitions of less support count as absent.",
+            metavar="N",
+        ),
+    ] = 1,
     on_failure: Annotated[
         OnFailureName,
         typer.Option(
@@ -46,7 +56,7 @@ def label(
     strict: Strict = False,
     json: Json = False,
 ) -> None:
-    """Label every step of a file of rollouts: reasonable, progress, drift.
+    """Label every step of a file of rollouts: reasonable, progress, drift, distance to the goal.
 
     The whole file is one batch and one round trip. Rollouts of tasks that the graph does not know are marked
     uncovered and go through; records that cannot be used go to OUT.rejects.jsonl with their reason.
@@ -62,7 +72,7 @@ def label(
     aside = settle(batch.rejects, usable=len(batch), origin=rollouts, out=out, output=output)
     connection = connect(database, output)
     with output.waiting("Labelling"):
-        labelled = _labelled(connection, graph, batch, version, on_failure)
+        labelled = _labelled(connection, graph, batch, version, on_failure, min_support)
     write_rollouts(out, labelled)
     report = LabelReport.of(labelled)
     if report.passed_through:
@@ -73,14 +83,21 @@ def label(
 
 
 def _labelled(
-    connection: Connection, graph: str, batch: RolloutBatch, version: int | None, on_failure: OnFailureName
+    connection: Connection,
+    graph: str,
+    batch: RolloutBatch,
+    version: int | None,
+    on_failure: OnFailureName,
+    min_support: int,
 ) -> RolloutBatch:
     from proas.cli.database import existing_graph
     from proas.errors import GraphNotFound
     from proas.graph.store import ReferenceGraph
 
     try:
-        return ReferenceGraph(connection, graph).label(batch, version=version, on_failure=on_failure.value)
+        return ReferenceGraph(connection, graph).label(
+            batch, version=version, on_failure=on_failure.value, min_support=min_support
+        )
     except GraphNotFound:
         existing_graph(connection, graph)  # its message names the graphs that are there
         raise
@@ -97,4 +114,7 @@ def _summary(report: LabelReport, out: Path) -> dict[str, object]:
     if report.steps:
         summary["reasonable (Re)"] = f"{report.reasonable:,}  {report.reasonable / report.steps:.0%}"
         summary["progress (PA)"] = f"{report.progress:,}  {report.progress / report.steps:.0%}"
+    if report.measured:
+        summary["of known distance"] = f"{report.measured:,}  {report.measured / report.steps:.0%}"
+        summary["  coming nearer"] = f"{report.nearer:,}  {report.nearer / report.measured:.0%}"
     return summary | {"written to": out}

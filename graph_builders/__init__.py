@@ -14,7 +14,9 @@ from proas.graph_builders.base import (
     Built,
     Expand,
     Rejected,
+    check_source,
     expansion,
+    expansion_and_radius,
 )
 from proas.graph_builders.run import build_graph
 from proas.plugins import load_plugins
@@ -31,7 +33,9 @@ __all__ = [
     "build_graph",
     "builder",
     "builder_names",
+    "check_source",
     "expansion",
+    "expansion_and_radius",
     "register",
     "register_expert",
 ]

@@ -17,7 +17,9 @@ from proas.graph.records import TaskGraph
 from proas.rollouts import Reject
 
 __all__ = [
+    "AROUND_SOURCE",
     "EXPANSIONS",
+    "LOOKING_AROUND",
     "BuildOptions",
     "BuildProgress",
     "BuildReport",
@@ -26,13 +28,24 @@ __all__ = [
     "Expand",
     "NoProgress",
     "Rejected",
+    "check_source",
     "expansion",
+    "expansion_and_radius",
 ]
 
-Expand = Literal["plan", "optimal"]
-"""``plan`` stores the one solution that was carried out; ``optimal`` adds every shortest one."""
+Expand = Literal["plan", "optimal", "around"]
+"""``plan`` stores the one solution that was carried out; ``optimal`` adds every shortest one, and ``around`` the states
+near all of these too."""
 
-EXPANSIONS: tuple[Expand, ...] = ("plan", "optimal")
+EXPANSIONS: tuple[Expand, ...] = ("plan", "optimal", "around")
+
+AROUND_SOURCE = "around"
+"""Source of transitions that are on no solution: known ground, that distances may be measured, and not a way."""
+
+LOOKING_AROUND = frozenset({"alfworld"})
+"""Sources that know the surroundings of their solutions."""
+
+_LARGEST_RADIUS = 9
 
 
 def expansion(name: str) -> Expand:
@@ -43,12 +56,40 @@ def expansion(name: str) -> Expand:
     raise UsageError(f"unknown expansion {name!r}", hint="known: " + ", ".join(EXPANSIONS))
 
 
+def expansion_and_radius(text: str) -> tuple[Expand, int]:
+    """An expansion as it is written, ``around`` with its radius: ``around:2``.
+
+    Raises:
+        UsageError: It is none.
+    """
+    name, colon, radius = text.partition(":")
+    if not colon:
+        return expansion(name), 1
+    if name != "around" or not radius.isdecimal() or not 1 <= int(radius) <= _LARGEST_RADIUS:
+        hint = f"plan, optimal, around, or around:R with R from 1 to {_LARGEST_RADIUS}"
+        raise UsageError(f"unknown expansion {text!r}", hint=hint)
+    return "around", int(radius)
+
+
+def check_source(source: str, options: BuildOptions) -> None:
+    """Refuse a source that cannot do what is asked for.
+
+    Raises:
+        UsageError: It does not know the surroundings of its solutions.
+    """
+    if options.expand == "around" and source not in LOOKING_AROUND:
+        raise UsageError(
+            f"--expand around does not go with --source {source}", hint="known to " + ", ".join(LOOKING_AROUND)
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
     """What a builder is asked for.
 
     Attributes:
-        expand: Which solutions enter the graph.
+        expand: What enters the graph beside the solution that was carried out.
+        radius: Steps that ``around`` reaches.
         limit: At most this many tasks are considered, in the source's own order; ``None`` for all.
         workers: Number of worker processes; 1 works in the calling process, 0 takes one a core.
 
@@ -57,12 +98,15 @@ class BuildOptions:
     """
 
     expand: Expand = "plan"
+    radius: int = 1
     limit: int | None = None
     workers: int = 1
 
     def __post_init__(self) -> None:
         """Refuse numbers that no build can follow."""
         expansion(self.expand)
+        if not 1 <= self.radius <= _LARGEST_RADIUS:
+            raise UsageError(f"the radius must be from 1 to {_LARGEST_RADIUS}, not {self.radius}")
         if self.limit is not None and self.limit < 1:
             raise UsageError(f"the limit must be at least 1, not {self.limit}", hint="leave it out to build everything")
         if self.workers < 0:

@@ -21,6 +21,7 @@ from proas.graph_builders.base import (
     Built,
     NoProgress,
     Rejected,
+    check_source,
 )
 
 if TYPE_CHECKING:  # worker processes import this package and need no database driver
@@ -56,6 +57,7 @@ def build_graph(
         GraphError: The database could not be asked or written; what was stored until then stays.
     """
     asked = options or BuildOptions()
+    check_source(source, asked)
     listener = progress or NoProgress()
     begun = time.monotonic()
     listener.begin(builder.count(data, asked))
@@ -66,7 +68,7 @@ def build_graph(
     return BuildReport(
         source=source,
         graph=graph.name,
-        expand=asked.expand,
+        expand=f"around:{asked.radius}" if asked.expand == "around" else asked.expand,
         considered=tally.considered,
         built=dict(+tally.built),
         skipped=added.skipped,

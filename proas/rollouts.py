@@ -7,7 +7,7 @@ stage          fields it fills
 ============== ==================================================================================
 environment    ``id env task goal group observation steps[].{action,observation,reward,valid} success``
 states         ``start``, ``steps[].{canonical,state,valid,seeks}``; ``goal`` where it is empty
-labels         ``steps[].label``, ``covered``, ``graph``, ``version``
+labels         ``steps[].{label,distance_before,distance}``, ``covered``, ``graph``, ``version``
 shaping        ``steps[].{base_advantage,advantage,token_weight}``, ``advantage``, ``shaping``
 ============== ==================================================================================
 
@@ -69,11 +69,13 @@ class Label(_Record):
         reasonable: ``Re_t``: the transition is an edge of the graph.
         progress: ``PA_t``: reasonable, and its target was not visited before in this rollout.
         drift: ``D_t``: number of steps from this one to the end that are not progress.
+        lifted: True where a lifted task said so and not the rollout's own (``proas.graph.fallback``).
     """
 
     reasonable: bool
     progress: bool
     drift: Annotated[int, Field(ge=0)]
+    lifted: bool | None = None
 
 
 class Step(_Record):
@@ -89,6 +91,9 @@ class Step(_Record):
         state: The state after the step.
         seeks: The step looked for a needed object where the rollout had not looked before.
         label: The graph's verdict.
+        distance_before: Transitions of a shortest way from the state before the step to the goal, as the graph knows
+            it; ``None`` where it knows none.
+        distance: The same of the state after the step.
         base_advantage: Advantage before shaping.
         advantage: Advantage after shaping.
         token_weight: Weight in the loss of each token of this action.
@@ -103,6 +108,8 @@ class Step(_Record):
     state: State | None = None
     seeks: bool = False
     label: Label | None = None
+    distance_before: Annotated[int, Field(ge=0)] | None = None
+    distance: Annotated[int, Field(ge=0)] | None = None
     base_advantage: float | None = None
     advantage: float | None = None
     token_weight: Annotated[float, Field(ge=0.0)] | None = None

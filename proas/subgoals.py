@@ -20,10 +20,23 @@ from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
-__all__ = ["GOAL_REACHED", "Condition", "Ladder", "Rung", "Subgoal", "any_order", "generic_ladder", "ladder_of"]
+__all__ = [
+    "GOAL_REACHED",
+    "SEARCHING",
+    "Condition",
+    "Ladder",
+    "Rung",
+    "Subgoal",
+    "any_order",
+    "generic_ladder",
+    "ladder_of",
+]
 
 GOAL_REACHED = "goal reached"
 """The fact that the environment reported success."""
+
+SEARCHING = "still searching"
+"""The fact that something needed has not been found yet: no way from there can be known, so no distance is."""
 
 Condition = tuple[tuple[str, ...], ...]
 """Any of these conjunctions of fact patterns. Empty: never holds by itself."""

@@ -14,7 +14,12 @@ __all__ = ["assemble"]
 
 
 def assemble(
-    task: Task, ladder: Ladder, start: State, path: Sequence[Move], source: str, expansion: Iterable[Move] = ()
+    task: Task,
+    ladder: Ladder,
+    start: State,
+    path: Sequence[Move],
+    source: str,
+    others: Iterable[tuple[str, Iterable[Move]]] = (),
 ) -> TaskGraph:
     """The graph of a task.
 
@@ -24,8 +29,9 @@ def assemble(
         start: The state in which every rollout begins.
         path: A solution without self-loops and returns.
         source: Where it comes from; its transitions carry this name.
-        expansion: More moves, all of which may be taken. Self-loops, falls to an earlier subgoal, and what then no
-            longer leads from the start to the goal are left out; the rest carries the source ``expand``.
+        others: More moves, all of which may be taken, by the source that they carry; of a move that several hold the
+            first counts. Self-loops, falls to an earlier subgoal, and what then no longer leads from the start to the
+            goal are left out.
     """
     index: dict[str, int] = {}
     states: dict[str, State] = {}
@@ -38,7 +44,7 @@ def assemble(
 
     class_of(start)
     found: dict[str, Transition] = {}
-    for moves, name in ((path, source), (expansion, "expand")):
+    for name, moves in ((source, path), *others):
         for before, action, after in moves:
             if before.key != after.key and class_of(before) <= class_of(after):
                 transition = Transition(before.key, action, after.key, name)

@@ -7,7 +7,7 @@ bound, is rejected with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,23 +20,36 @@ from proas.envs.alfworld.planner import all_shortest, find_plan
 from proas.envs.alfworld.plans import HighStep, high_steps
 from proas.envs.alfworld.plans import carry_out as carry_out_plan
 from proas.graph.records import Task
+from proas.graph_builders.alfworld.around import looks, surroundings
 from proas.graph_builders.alfworld.assembly import assemble
 from proas.graph_builders.alfworld.rungs import ladder_of
-from proas.graph_builders.alfworld.solutions import Move, Walk, carry_out, moves_of, simple_path
-from proas.graph_builders.base import BuildOptions, Built, Expand, Rejected
+from proas.graph_builders.alfworld.solutions import Move, Place, Walk, carry_out, moves_of, simple_path
+from proas.graph_builders.base import AROUND_SOURCE, BuildOptions, Built, Expand, Rejected
 from proas.graph_builders.pool import in_order
-from proas.states.alfworld import ENV
+from proas.states.alfworld import FACTS, EngineObserver, Noting
 
-__all__ = ["SEARCH_LIMIT", "AlfWorldBuilder", "build_trial", "goal_phrase"]
+__all__ = ["MOST_AROUND", "SEARCH_LIMIT", "AlfWorldBuilder", "Wanted", "build_trial", "goal_phrase"]
 
 SEARCH_LIMIT = 20_000
 """Situations looked at for one trial before its search gives up: a few seconds at most."""
+
+MOST_AROUND = 2_000
+"""States of a task at most where its surroundings are asked for."""
 
 _TASK_PREFIX = "Your task is to:"
 
 
 class AlfWorldBuilder:
-    """Builds from a release, a split, a task, a trial, or an archive of them; ``$ALFWORLD_DATA`` by default."""
+    """Builds from a release, a split, a task, a trial, or an archive of them; ``$ALFWORLD_DATA`` by default.
+
+    Args:
+        noting: Which kind of states.
+        most: States of a task at most where its surroundings are asked for.
+    """
+
+    def __init__(self, noting: Noting = FACTS, *, most: int = MOST_AROUND) -> None:
+        self._noting = noting
+        self._most = most
 
     def count(self, data: Path | None, options: BuildOptions) -> int:
         """Number of trials that will be answered for. Raises ``DataError`` where there is none."""
@@ -44,38 +57,69 @@ class AlfWorldBuilder:
 
     def build(self, data: Path | None, options: BuildOptions) -> Iterator[Built | Rejected]:
         """Build trial by trial in the order of their keys; see :class:`proas.graph_builders.base.Builder`."""
-        jobs = (_Job(trial, options.expand) for trial in islice(iter_trials(data), options.limit))
+        wanted = Wanted(options.expand, options.radius, self._most, self._noting)
+        jobs = (_Job(trial, wanted) for trial in islice(iter_trials(data), options.limit))
         yield from in_order(_work, jobs, workers=options.workers, lost=_lost)
 
 
-def build_trial(trial: Trial, *, expand: Expand = "plan") -> Built:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of a trial.
+
+    Attributes:
+        expand: What enters beside the solution that was carried out.
+        radius: Steps that ``around`` reaches.
+        most: States at most that ``around`` leaves.
+        noting: Which kind of states.
+    """
+
+    expand: Expand = "plan"
+    radius: int = 1
+    most: int = MOST_AROUND
+    noting: Noting = FACTS
+
+
+def build_trial(trial: Trial, *, expand: Expand = "plan", wanted: Wanted | None = None) -> Built:
     """The reference graph of one trial.
 
     Args:
         trial: Where its files are.
         expand: ``optimal`` adds every shortest solution.
+        wanted: All that is wanted, in place of ``expand``.
 
     Raises:
         TrialError: It cannot be played, or no solution was found.
     """
+    asked = wanted or Wanted(expand)
     game = load_game(trial)
+    observer = EngineObserver(game.key, game.goal, asked.noting)
     steps, tallies = _annotated(trial)
-    walk, source = _solution(game, steps)
+    walk, source = _solution(game, steps, observer)
     path = simple_path(walk.moves)
     expansion: tuple[Move, ...] = ()
-    # Such a ladder must suit every shortest solution, whether or not they are stored, so that both expansions give a
+    met: dict[str, Place] = {}
+    # Such a ladder must suit every shortest solution, whether or not they are stored, so that all expansions give a
     # task the same subgoals.
     branches = _branches(game)
-    if (expand == "optimal" or branches) and (shortest := all_shortest(game, limit=SEARCH_LIMIT)) is not None:
-        expansion = tuple(moves_of(game, shortest))
-        if expand == "optimal":
+    if (asked.expand != "plan" or branches) and (shortest := all_shortest(game, limit=SEARCH_LIMIT)) is not None:
+        expansion = tuple(moves_of(game, shortest, observer, met=met))
+        if asked.expand != "plan":
             tallies |= {"shortest_solutions": shortest.count, "expansions_cut_short": int(not shortest.complete)}
-    ladder = ladder_of(game, steps, path, expansion if branches else ())
-    if expand == "plan":
-        expansion = ()
+    # What the agent knows has nothing to do with the steps of a plan that knew more.
+    followed = steps if asked.noting == FACTS else ()
+    ladder = ladder_of(game, followed, path, expansion if branches else ())
+    others: list[tuple[str, Iterable[Move]]] = []
+    if asked.noting != FACTS:
+        others.append(("look", looks(game, observer, walk.places, walk.commands)))
+    if asked.expand != "plan":
+        others.append(("expand", expansion))
+    if asked.expand == "around":
+        near = surroundings(game, observer, (*walk.places, *met.values()), asked.radius, asked.most)
+        others.append((AROUND_SOURCE, near.moves))
+        tallies |= {"states_left_out": near.cut, "surroundings_cut_short": int(near.cut > 0)}
     text = game.task.removeprefix(_TASK_PREFIX).strip()
-    task = Task(game.key, ENV, goal_phrase(game.goal), text)
-    return Built(assemble(task, ladder, walk.start, path, source, expansion), source, tallies)
+    task = Task(game.key, asked.noting.env, goal_phrase(game.goal), text)
+    return Built(assemble(task, ladder, walk.start, path, source, others), source, tallies)
 
 
 def _branches(game: Game) -> bool:
@@ -105,18 +149,18 @@ def goal_phrase(goal: AlfWorldGoal) -> str:
     return f"place {thing} in {goal.receptacle}"
 
 
-def _solution(game: Game, steps: Sequence[HighStep]) -> tuple[Walk, str]:
+def _solution(game: Game, steps: Sequence[HighStep], observer: EngineObserver) -> tuple[Walk, str]:
     """A solution carried out in the engine, and where it comes from.
 
     Raises:
         TrialError: None was found.
     """
     if steps:
-        walk = carry_out(game, carry_out_plan(game, steps).actions)
+        walk = carry_out(game, carry_out_plan(game, steps).actions, observer)
         if walk.won:
             return walk, "plan"
     found = find_plan(game, limit=SEARCH_LIMIT)
-    walk = carry_out(game, found or ())
+    walk = carry_out(game, found or (), observer)
     if not walk.won:
         raise TrialError(
             game.key,
@@ -150,13 +194,13 @@ def _annotated(trial: Trial) -> tuple[tuple[HighStep, ...], dict[str, int]]:
 @dataclass(frozen=True, slots=True)
 class _Job:
     trial: Trial
-    expand: Expand
+    wanted: Wanted
 
 
 def _work(job: _Job) -> Built | Rejected:
     trial = job.trial
     try:
-        return build_trial(trial, expand=job.expand)
+        return build_trial(trial, wanted=job.wanted)
     except TrialError as error:
         return Rejected(trial.key, error.problem, error.reason, str(trial.path))
     except Exception as error:  # noqa: BLE001  # one odd trial must not cost the others; the report names it

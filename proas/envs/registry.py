@@ -149,11 +149,11 @@ def open_world(spec: EnvSpec) -> World:
 
 
 def _ours() -> Sequence[EnvKind]:
-    from proas.envs.alfworld.world import ALFWORLD
+    from proas.envs.alfworld.world import ALFWORLD, ALFWORLD_KNOWLEDGE
     from proas.envs.scienceworld.world import SCIENCEWORLD
     from proas.envs.webshop.world import WEBSHOP
 
-    return ALFWORLD, SCIENCEWORLD, WEBSHOP
+    return ALFWORLD, ALFWORLD_KNOWLEDGE, SCIENCEWORLD, WEBSHOP
 
 
 def _load() -> None:

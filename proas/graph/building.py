@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from proas.errors import GraphCapacityError
 from proas.graph.client import Client, Transaction
+from proas.graph.distances import measure_in_turns
 from proas.graph.records import UNVERIFIED, TaskGraph
 from proas.graph.reports import AddReport
 from proas.graph.writing import (
@@ -65,6 +66,7 @@ def add_task_graphs(
     done = progress or (lambda _: None)
     for batch in _batches(_sound(task_graphs, tally, done), limit):
         limit = _add_batch(client, name, batch, limit, tally)
+        measure_in_turns(client, name, [graph.task.key for graph in batch])
         done(len(batch))
     return AddReport(
         tasks=tally.tasks,

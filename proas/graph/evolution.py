@@ -10,6 +10,7 @@ from typing import Any
 
 from proas.graph.building import fault_against
 from proas.graph.client import Client, Transaction
+from proas.graph.distances import measure_tasks
 from proas.graph.names import check_run_name
 from proas.graph.records import Task, TaskGraph, Transition
 from proas.graph.reports import EvolveReport
@@ -149,6 +150,8 @@ class _Evolution:
         joined, rejected = self._join(fresh, tasks)
         target = max(self._version or 0, scope.version + 1 if joined else scope.version)
         report = self._write(tx, replace(scope, version=target), joined, tasks)
+        if report.added_transitions:
+            measure_tasks(tx, replace(scope, version=target), [one.graph.task.key for one in joined])
         self._attempted = replace(
             report, version_before=scope.version, known=len(known), rejected=tuple(rejected), version=target
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from proas.errors import GraphCapacityError, GraphNotFound, GraphUnavailable
+from proas.errors import GraphCapacityError, GraphNotFound, GraphUnavailable, UsageError
 from proas.graph.client import Client
 from proas.keys import transition_key
 from proas.rollouts import Label, Rollout, RolloutBatch, Step
@@ -20,18 +21,26 @@ OnFailure = Literal["raise", "passthrough"]
 
 
 def label_batch(
-    client: Client, name: str, batch: RolloutBatch, *, version: int | None, on_failure: OnFailure
+    client: Client,
+    name: str,
+    batch: RolloutBatch,
+    *,
+    version: int | None,
+    on_failure: OnFailure,
+    min_support: int = 1,
 ) -> RolloutBatch:
     """See :meth:`proas.graph.store.ReferenceGraph.label`."""
+    if min_support < 1:
+        raise UsageError(f"min_support is {min_support}, and every transition has a support of at least 1")
     with _collector_paused():
         groups = _by_task(batch)
         try:
-            k, verdicts = _ask(client, name, list(groups.values()), version)
+            k, answers = _ask(client, name, list(groups.values()), version, min_support)
         except GraphUnavailable:
             if on_failure == "raise":
                 raise
             return RolloutBatch(tuple(_unlabelled(r, name, None) for r in batch), batch.rejects)
-        return _apply(batch, groups, name, k, verdicts)
+        return _apply(batch, groups, name, k, answers)
 
 
 @contextmanager
@@ -51,13 +60,15 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _apply(
-    batch: RolloutBatch, groups: Mapping[str, Sequence[Rollout]], name: str, k: int, verdicts: Sequence[Sequence[Any]]
+    batch: RolloutBatch, groups: Mapping[str, Sequence[Rollout]], name: str, k: int, answers: Sequence[_Answer]
 ) -> RolloutBatch:
     labelled: dict[str, Rollout] = {}
-    for rollouts, answers in zip(groups.values(), verdicts, strict=True):
-        for rollout, answer in zip(rollouts, answers, strict=True):
+    for rollouts, answer in zip(groups.values(), answers, strict=True):
+        for rollout, verdicts in zip(rollouts, answer.verdicts, strict=True):
             labelled[rollout.id] = (
-                _unlabelled(rollout, name, k) if answer is None else _labelled(rollout, name, k, answer)
+                _unlabelled(rollout, name, k)
+                if verdicts is None
+                else _labelled(rollout, name, k, verdicts, answer.distances)
             )
     return RolloutBatch(tuple(labelled.get(r.id) or _unlabelled(r, name, k) for r in batch), batch.rejects)
 
@@ -76,42 +87,64 @@ def _by_task(batch: RolloutBatch) -> dict[str, list[Rollout]]:
     return groups
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the graph says of some rollouts of one task.
+
+    Attributes:
+        distances: Known distances by state key.
+        verdicts: For each rollout ``[Re, PA, D]``, ``None`` when the task is unknown.
+    """
+
+    distances: Mapping[str, int]
+    verdicts: Sequence[Sequence[Any] | None]
+
+
 def _ask(
-    client: Client, name: str, groups: Sequence[Sequence[Rollout]], version: int | None
-) -> tuple[int, list[list[Any]]]:
+    client: Client, name: str, groups: Sequence[Sequence[Rollout]], version: int | None, min_support: int
+) -> tuple[int, list[_Answer]]:
     """One round trip; only a batch beyond the server's transaction memory takes more, all as of one version."""
+    tasks = [_task(group) for group in groups]
     try:
-        row = client.rows("label_batch", graph=name, version=version, tasks=[_task(group) for group in groups])[0]
+        row = client.rows("label_batch", graph=name, version=version, min_support=min_support, tasks=tasks)[0]
     except GraphCapacityError:
         if len(groups) > 1:
             middle = len(groups) // 2
-            k, first = _ask(client, name, groups[:middle], version)
-            _, second = _ask(client, name, groups[middle:], k)
+            k, first = _ask(client, name, groups[:middle], version, min_support)
+            _, second = _ask(client, name, groups[middle:], k, min_support)
             return k, first + second
         rollouts = groups[0]
         if len(rollouts) < 2:
             raise
         middle = len(rollouts) // 2
-        k, [some] = _ask(client, name, [rollouts[:middle]], version)
-        _, [others] = _ask(client, name, [rollouts[middle:]], k)
-        return k, [[*some, *others]]
+        k, [some] = _ask(client, name, [rollouts[:middle]], version, min_support)
+        _, [others] = _ask(client, name, [rollouts[middle:]], k, min_support)
+        return k, [_Answer({**some.distances, **others.distances}, [*some.verdicts, *others.verdicts])]
     if row["current"] is None or row["dropping"]:
         raise GraphNotFound(f"there is no graph {name!r}", hint="`proas graph list` shows them")
     k = row["k"]
     if not 0 <= k <= row["current"]:
         raise GraphNotFound(f"graph {name!r} has no version {k}", hint=f"its versions are 0 to {row['current']}")
-    return k, row["labels"]
+    return k, [_answer(task, *answer) for task, answer in zip(tasks, row["labels"], strict=True)]
+
+
+def _answer(task: Mapping[str, Any], distances: Sequence[int], verdicts: Sequence[Any]) -> _Answer:
+    known = {key: far for key, far in zip(task["places"], distances, strict=True) if far >= 0}
+    return _Answer(known, verdicts)
 
 
 def _task(rollouts: Sequence[Rollout]) -> dict[str, Any]:
-    """Parameters of one task: each distinct transition once, rollouts as numbers."""
+    """Parameters of one task: each distinct transition and state once, rollouts as numbers."""
     number: dict[tuple[str, str, str], int] = {}
-    encoded = [_numbered(rollout, number) for rollout in rollouts]
+    places: dict[str, None] = {}
+    encoded = [_numbered(rollout, number, places) for rollout in rollouts]
     keys = [transition_key(source, action, target) for source, action, target in number]
-    return {"key": rollouts[0].task, "transitions": keys, "rollouts": encoded}
+    return {"key": rollouts[0].task, "transitions": keys, "places": list(places), "rollouts": encoded}
 
 
-def _numbered(rollout: Rollout, number: dict[tuple[str, str, str], int]) -> dict[str, list[int]]:
+def _numbered(
+    rollout: Rollout, number: dict[tuple[str, str, str], int], places: dict[str, None]
+) -> dict[str, list[int]]:
     """A rollout as numbers of its transitions, and of its states by first visit; one pass, as it is hot."""
     assert rollout.start is not None
     here = rollout.start.key
@@ -125,11 +158,17 @@ def _numbered(rollout: Rollout, number: dict[tuple[str, str, str], int]) -> dict
         steps.append(number.setdefault((here, step.canonical, there), len(number)))
         states.append(first.setdefault(there, t))
         here = there
+    places |= dict.fromkeys(first)
     return {"steps": steps, "states": states}
 
 
-def _labelled(rollout: Rollout, name: str, k: int, answer: Sequence[Sequence[Any]]) -> Rollout:
-    steps = with_labels(rollout.steps, map(_label, *answer))
+def _labelled(
+    rollout: Rollout, name: str, k: int, verdicts: Sequence[Sequence[Any]], distances: Mapping[str, int]
+) -> Rollout:
+    assert rollout.start is not None
+    far = [distances.get(rollout.start.key)]
+    far += [distances.get(step.state.key) for step in rollout.steps if step.state is not None]
+    steps = with_labels(rollout.steps, map(_label, *verdicts), far)
     return rollout.model_copy(update={"steps": steps, "covered": True, "graph": name, "version": k})
 
 
@@ -137,25 +176,31 @@ def _unlabelled(rollout: Rollout, name: str, k: int | None) -> Rollout:
     """A rollout whose advantages pass through; labels of an earlier graph do not survive."""
     update: dict[str, Any] = {"covered": False, "graph": name, "version": k}
     if any(step.label is not None for step in rollout.steps):
-        update["steps"] = tuple(step.model_copy(update={"label": None}) for step in rollout.steps)
+        blank = {"label": None, "distance_before": None, "distance": None}
+        update["steps"] = tuple(step.model_copy(update=blank) for step in rollout.steps)
     return rollout.model_copy(update=update)
 
 
-def with_labels(steps: Iterable[Step], labels: Iterable[Label]) -> tuple[Step, ...]:
+def with_labels(steps: Iterable[Step], labels: Iterable[Label], far: Sequence[int | None]) -> tuple[Step, ...]:
     """Copies of steps with their labels: ``model_copy`` for thousands of steps at once.
 
     Records are frozen, so copies may share what ``model_copy`` duplicates for each; half of a whole labelling was spent
     there.
+
+    Args:
+        steps: The T steps.
+        labels: A label for each.
+        far: Distances of the T + 1 states, start first.
     """
     made = []
     before: set[str] = set()
-    after = {"label"}
-    for step, label in zip(steps, labels, strict=True):
+    after = {"label", "distance_before", "distance"}
+    for step, label, here, there in zip(steps, labels, far[:-1], far[1:], strict=True):
         if step.__pydantic_fields_set__ != before:
             before = step.__pydantic_fields_set__
-            after = before | {"label"}
+            after = before | {"label", "distance_before", "distance"}
         copied = object.__new__(Step)
-        copied.__dict__.update(step.__dict__, label=label)
+        copied.__dict__.update(step.__dict__, label=label, distance_before=here, distance=there)
         _set(copied, "__pydantic_fields_set__", after)
         _set(copied, "__pydantic_extra__", step.__pydantic_extra__)
         _set(copied, "__pydantic_private__", None)

@@ -11,6 +11,7 @@ from typing import Any
 from proas.errors import UsageError
 from proas.graph.building import fault_against
 from proas.graph.client import Client, Transaction
+from proas.graph.distances import measure_tasks
 from proas.graph.layers import graph_info
 from proas.graph.names import check_run_name
 from proas.graph.reading import task_graph_from_row
@@ -69,6 +70,7 @@ def _promote(tx: Transaction, layer: str, base: str, run: str) -> PromoteReport:
         merged = [_with_support(graph, seeds, gains) for graph in sound]
         pieces = missing_pieces(tx, target, merged, known)
         write_pieces(tx, target, pieces)
+        measure_tasks(tx, target, [graph.task.key for graph in merged])
         created = {row["key"] for name, row in pieces.rows if name == "create_transitions"}
         raised = [{"key": key, "support": n} for key, n in sorted(gains.items()) if key not in created]
         tx.rows("add_support", graph=base, rows=raised)

@@ -84,6 +84,8 @@ class LabelReport:
         steps: Steps of the covered rollouts.
         reasonable: Of these steps, those with ``Re = 1``.
         progress: Of these steps, those with ``PA = 1``.
+        measured: Of these steps, those before and after which the distance to the goal is known.
+        nearer: Of the measured steps, those that came nearer.
         passed_through: The graph could not be asked and the caller chose to go on without it.
     """
 
@@ -96,6 +98,8 @@ class LabelReport:
     steps: int
     reasonable: int
     progress: int
+    measured: int = 0
+    nearer: int = 0
     passed_through: bool = False
 
     @classmethod
@@ -103,6 +107,8 @@ class LabelReport:
         """Counts of a batch that came out of :meth:`ReferenceGraph.label`."""
         covered = [r for r in batch if r.covered]
         labels = [step.label for r in covered for step in r.steps if step.label is not None]
+        ways = [(step.distance_before, step.distance) for r in covered for step in r.steps]
+        known = [(before, after) for before, after in ways if before is not None and after is not None]
         graph = next((r.graph for r in batch if r.graph), "")
         version = next((r.version for r in batch if r.version is not None), None)
         return cls(
@@ -115,6 +121,8 @@ class LabelReport:
             steps=len(labels),
             reasonable=sum(label.reasonable for label in labels),
             progress=sum(label.progress for label in labels),
+            measured=len(known),
+            nearer=sum(after < before for before, after in known),
             passed_through=bool(len(batch)) and graph != "" and version is None,
         )
 
@@ -126,6 +134,7 @@ class LabelReport:
             "proas/graph/stateless": float(self.stateless),
             "proas/graph/reasonable_share": self.reasonable / self.steps if self.steps else 0.0,
             "proas/graph/progress_share": self.progress / self.steps if self.steps else 0.0,
+            "proas/graph/measured_share": self.measured / self.steps if self.steps else 0.0,
             "proas/graph/passed_through": float(self.passed_through),
         }
 

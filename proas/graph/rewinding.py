@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from proas.errors import GraphConflict, GraphNotFound
 from proas.graph.client import Client, Transaction
+from proas.graph.distances import measure_tasks
 from proas.graph.layers import graph_info
 from proas.graph.reports import RewindReport
 from proas.graph.writing import lock_graph
@@ -31,6 +33,8 @@ def rewind_graph(client: Client, name: str, version: int) -> RewindReport:
         tx.rows("rewind_support", graph=name, version=version)
         gone = tx.rows("rewind_elements", graph=name, version=version)[0]
         tx.rows("set_version", graph=name, version=version)
+        shorter = tx.rows("forget_distances", graph=name, version=version)[0]["tasks"]
+        measure_tasks(tx, replace(scope, version=version), shorter)
         return RewindReport(name, scope.version, version, gone["successes"], gone["states"], gone["transitions"], 0.0)
 
     report = client.write(work)

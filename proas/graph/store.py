@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from proas.graph.building import Progress, add_task_graphs
 from proas.graph.client import Client
 from proas.graph.connect import Connection
+from proas.graph.distances import DistanceReport, measure_graph
 from proas.graph.evolution import evolve_graph
 from proas.graph.labelling import OnFailure, label_batch
 from proas.graph.layers import all_graphs, create_graph, drop_graph, graph_info
@@ -200,6 +201,21 @@ class ReferenceGraph:
         require_schema(self._client)
         return rewind_graph(self._client, self.name, version)
 
+    def measure(self, *, progress: Progress | None = None) -> DistanceReport:
+        """Measure the distance of every state to its task's goal, and store it.
+
+        ``add``, ``evolve``, ``promote`` and ``rewind`` keep distances themselves: this is for graphs that were imported
+        or written by an earlier release. It may be repeated, and cut off at any time.
+
+        Args:
+            progress: Called with the number of tasks finished.
+
+        Raises:
+            GraphNotFound: No such graph.
+        """
+        require_schema(self._client)
+        return measure_graph(self._client, self.name, progress=progress)
+
     def drop(self, *, force: bool = False, progress: Progress | None = None) -> DropReport:
         """Remove this graph, in batches. A drop that was cut off is finished by the next one.
 
@@ -216,25 +232,37 @@ class ReferenceGraph:
     # Reading. Every call reads as of a version; None means the current one. A layer reads the union with its base.
 
     def label(
-        self, batch: RolloutBatch, *, version: int | None = None, on_failure: OnFailure = "raise"
+        self,
+        batch: RolloutBatch,
+        *,
+        version: int | None = None,
+        on_failure: OnFailure = "raise",
+        min_support: int = 1,
     ) -> RolloutBatch:
-        """Label every step of a batch with Re, PA and D, in one round trip.
+        """Label every step of a batch with Re, PA and D and its distances to the goal, in one round trip.
+
+        Support and distance are stored as of now. For an earlier version a distance is given where it has not changed
+        since, else none.
 
         Args:
             batch: Rollouts with states; see ``proas.states``.
             version: Version to read.
             on_failure: ``passthrough`` hands the batch on with ``covered=False`` and ``version=None`` when no server
                 answers; :class:`~proas.graph.reports.LabelReport` counts it.
+            min_support: Transitions of less support count as absent; a task without others is unknown.
 
         Returns:
             A copy of the batch: covered rollouts carry a label on each step; rollouts of unknown tasks, or without
             states, are marked ``covered=False`` and carry none.
 
         Raises:
+            UsageError: ``min_support`` is below 1.
             GraphNotFound: No such graph, or no such version.
             GraphUnavailable: No server answers within the deadline.
         """
-        return label_batch(self._client, self.name, batch, version=version, on_failure=on_failure)
+        return label_batch(
+            self._client, self.name, batch, version=version, on_failure=on_failure, min_support=min_support
+        )
 
     def tasks(self, *, version: int | None = None) -> Iterator[Task]:
         """All tasks in order of their keys, streamed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from proas.graph.reports import VerifyReport, Violation
 from proas.graph.rows import Row, StateRow, SubgoalRow, SuccessRow, TaskRow, TransitionRow
 from proas.graph.writing import Scope, ladder_from_rows, subgoal_key
 from proas.keys import state_key, transition_key
-from proas.subgoals import Ladder
+from proas.subgoals import SEARCHING, Ladder
 
 __all__ = ["RULES", "verify_graph"]
 
@@ -38,6 +38,7 @@ RULES: Mapping[str, str] = {
     "support": "the support of a transition is at least the number of successes that took it, and at least one",
     "success": "every transition that a success names is stored",
     "version-counts": "every version records the states and transitions that it added",
+    "distance": "a distance is the length of a shortest way to the goal, over what the graph and its base show",
     "layer-copy": "what a layer marks as inherited is visible in its base, and nothing else in it is",
 }
 """Name of each rule and what it asks for."""
@@ -128,7 +129,7 @@ def _tasks(client: Client, scope: Scope) -> Iterator[Any]:
     """Raw content of every task node of the graph itself, whatever its version, with what its base shows of it."""
     after = ""
     while True:
-        page = client.rows("verify_tasks", after=after, limit=PAGE, **scope.parameters())
+        page = client.rows("verify_tasks", after=after, limit=PAGE, searching=SEARCHING, **scope.parameters())
         yield from page
         if len(page) < PAGE:
             return
@@ -145,7 +146,7 @@ class _Task:
         self._scope = scope
         self._findings = findings
         self._totals = totals
-        self._below_states: dict[str, int] = {k: index for k, index in row["base_states"] if isinstance(index, int)}
+        self._below_states: dict[str, int] = {s[0]: s[1] for s in row["base_states"] if isinstance(s[1], int)}
         self._below_edges: dict[str, tuple[str, str]] = {key: (a, b) for key, a, b in row["base_transitions"]}
         self._index: dict[str, int] = dict(self._below_states)
 
@@ -168,6 +169,7 @@ class _Task:
             self._check_transition(edge, taken)
         self._check_successes(successes, taken)
         self._check_reach(ladder)
+        self._check_distances(ladder)
 
     def _place(self, what: str) -> str:
         return f"{what} of task {self._key}"
@@ -266,6 +268,46 @@ class _Task:
             reached.update(fresh)
             waiting.extend(fresh)
         self._findings.add("goal-reachable", f"task {self._key}")
+
+    def _check_distances(self, ladder: Ladder | None) -> None:
+        """Stored distances against those that a search from the goals finds. A task never measured has none at all."""
+        stored: dict[str, Any] = {key: far for key, _index, far, _searching in self._row["base_states"]}
+        stored |= {state["key"]: state["distance"] for state in self._states}
+        if ladder is None or all(far is None for far in stored.values()):
+            return
+        blind = {key for key, _index, _far, searching in self._row["base_states"] if searching}
+        blind |= {state["key"] for state in self._states if SEARCHING in state["facts"]}
+        edges = [(edge["source_state"], edge["target_state"]) for edge in self._row["transitions"]]
+        goals = {key for key in stored if self._index.get(key) == ladder.last}
+        true = distances_to(goals, (*edges, *self._below_edges.values()), blind)
+        own = {state["key"]: state for state in self._states}
+        for key, far in stored.items():
+            what = f"distance {far!r} of state {key}, which is {true.get(key)} from the goal"
+            self._say("distance", what, holds=far == true.get(key) or (far is None and key not in own))
+            if far is not None and key in own:
+                self._since(own[key]["distance_since"], self._place(what))
+
+
+def distances_to(goals: Iterable[str], edges: Iterable[tuple[str, str]], blind: Container[str]) -> dict[str, int]:
+    """Length of a shortest way to a goal from each state that has one, breadth first.
+
+    Args:
+        goals: States at distance 0.
+        edges: Source and target of each transition.
+        blind: States that get no distance, and so hand none on.
+    """
+    back: dict[str, list[str]] = {}
+    for source, target in edges:
+        back.setdefault(target, []).append(source)
+    found = dict.fromkeys(goals, 0)
+    waiting = deque(found)
+    while waiting:
+        state = waiting.popleft()
+        for source in back.get(state, ()):
+            if source not in found and source not in blind:
+                found[source] = found[state] + 1
+                waiting.append(source)
+    return found
 
 
 def _check_orphans(client: Client, scope: Scope, findings: _Findings, totals: _Totals) -> None:

@@ -301,7 +301,12 @@ class CreditRun:
     def _label(self, batch: RolloutBatch) -> RolloutBatch:
         if self._layer is None:
             return batch
-        return self._layer.label(batch, version=self._version, on_failure=self.settings.on_failure)
+        return self._layer.label(
+            batch,
+            version=self._version,
+            on_failure=self.settings.on_failure,
+            min_support=self.settings.shaping.min_support,
+        )
 
     def _learn(self, batch: RolloutBatch, iteration: int, *, background: bool) -> None:
         won = tuple(rollout for rollout in batch if rollout.success)

@@ -146,7 +146,7 @@ def shape_rows(
     based = tuple(_with_base(rollout, given, places[rollout.id]) for rollout in batch)
     labelled = RolloutBatch(based)
     if graph is not None:
-        labelled = graph.label(labelled, version=version, on_failure=on_failure)
+        labelled = graph.label(labelled, version=version, on_failure=on_failure, min_support=config.min_support)
     shaped = shape(labelled, config.updated({"algorithm": "given"}))
     weights = np.ones(given.size)
     for rollout in shaped.batch:

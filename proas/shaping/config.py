@@ -16,7 +16,17 @@ from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, Va
 from proas.errors import UsageError
 from proas.purify import Purification
 
-__all__ = ["PRESETS", "Algorithm", "AprForm", "AprScope", "PresetName", "ShapingConfig", "Verdict", "preset"]
+__all__ = [
+    "PRESETS",
+    "Algorithm",
+    "AprForm",
+    "AprScope",
+    "DistanceUse",
+    "PresetName",
+    "ShapingConfig",
+    "Verdict",
+    "preset",
+]
 
 Algorithm = Literal["grpo", "dapo", "gigpo", "given"]
 """Estimator of the base advantage; ``given`` takes what the records already carry."""
@@ -29,6 +39,9 @@ AprScope = Literal["non_progress", "unreasonable", "all"]
 
 Verdict = Literal["graph", "loop_mask", "moving", "invalid_only"]
 """Who says whether a step is reasonable."""
+
+DistanceUse = Literal["none", "mask", "potential"]
+"""What the distances of the graph's states to the goal are used for."""
 
 PresetName = Literal["paper", "recommended"]
 """Name of a preset."""
@@ -65,6 +78,12 @@ class ShapingConfig(BaseModel):
             ``loop_mask`` (not invalid, no self-loop, not inside an erased loop), ``moving`` (not invalid, no
             self-loop), ``invalid_only`` (not invalid).
         info_seeking: Count information-seeking steps as reasonable.
+        min_support: Labels treat transitions of less support as absent; recorded here, applied by labelling.
+        distance: Use of the graph's distances to the goal. ``mask``: where both are known a step is reasonable if and
+            only if it comes nearer. ``potential``: each step's shaped advantage gains what the step adds to a potential
+            of the distance (:func:`proas.shaping.distance.potential`), in groups without any other signal too.
+        distance_weight: What a step of a shortest way gains on average, in units of the advantage.
+        distance_gamma: Discount of the potential, in (0, 1].
         labels: Use the verdicts ``as_given``, dealt out at ``random`` over the batch at the same rate, or
             ``shuffled`` within each rollout.
         prune_edges: Fraction of the graph's edges that labels treat as absent, chosen by transition key and seed.
@@ -103,6 +122,10 @@ class ShapingConfig(BaseModel):
     evolve: bool = True
     verdicts: Verdict = "graph"
     info_seeking: bool = False
+    min_support: Annotated[int, Field(ge=1)] = 1
+    distance: DistanceUse = "none"
+    distance_weight: Annotated[float, Field(ge=0.0)] = 0.2
+    distance_gamma: Annotated[float, Field(gt=0.0, le=1.0)] = 0.95
     labels: Literal["as_given", "random", "shuffled"] = "as_given"
     prune_edges: Fraction = 0.0
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
@@ -148,7 +171,12 @@ class ShapingConfig(BaseModel):
     @property
     def needs_labels(self) -> bool:
         """Whether the result depends on the graph's labels."""
-        return self.needs_verdicts and self.verdicts == "graph"
+        return (self.needs_verdicts and self.verdicts == "graph") or self.needs_distances
+
+    @property
+    def needs_distances(self) -> bool:
+        """Whether the result depends on the graph's distances."""
+        return self.distance == "potential" or (self.distance == "mask" and self.needs_verdicts)
 
     def updated(self, settings: Mapping[str, object]) -> ShapingConfig:
         """The same settings with some replaced.

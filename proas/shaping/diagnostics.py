@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from proas.rollouts import RolloutBatch
+from proas.shaping.distance import StepDistances
 from proas.shaping.estimators import group_outcomes
 from proas.shaping.frame import Frame
 from proas.shaping.ragged import Bools, Floats
@@ -88,6 +89,15 @@ class Diagnostics:
     weight_max: float | None = _meaning("largest weight of a negative step")
     negative_to_positive_base: float | None = _meaning("negative over positive advantage mass, before shaping")
     negative_to_positive: float | None = _meaning("negative over positive advantage mass, after shaping")
+    distance_known: float | None = _meaning("share of steps before and after which the distance to the goal is known")
+    distance_change: float | None = _meaning("mean change of the known distance by a step; below 0 is nearer")
+    nearer_in_positive: float | None = _meaning(
+        "share of steps that come nearer among positive steps of known distance"
+    )
+    nearer_in_negative: float | None = _meaning(
+        "share of steps that come nearer among negative steps of known distance"
+    )
+    groups_failed_with_signal: float | None = _meaning("groups in which none succeeded and some advantage is not zero")
     growth_states: float | None = _meaning("states that the graph gained")
     growth_transitions: float | None = _meaning("transitions that the graph gained")
     growth_version: float | None = _meaning("version of the graph after the iteration")
@@ -151,6 +161,7 @@ def measure(
     shaped: Floats | None,
     label_faults: int | None = None,
     filtered: Bools | None = None,
+    gains: Floats | None = None,
     growth: Growth | None = None,
 ) -> Diagnostics:
     """Diagnostics from arrays.
@@ -162,6 +173,7 @@ def measure(
         shaped: Shaped advantages, ``(S,)``, if known.
         label_faults: Labels that contradict themselves, if counted.
         filtered: Rollouts that were kept aside, ``(N,)``.
+        gains: What was added to the shaped advantages after the weights, ``(S,)``, if known apart from them.
         growth: How the graph grew.
     """
     outcomes = group_outcomes(frame.success, frame.groups)
@@ -194,8 +206,14 @@ def measure(
     won = frame.success[frame.owner]
     values["unreasonable_in_won"] = _mean(~verdicts.reasonable[won & verdicts.judged])
     values["nonprogress_in_failed"] = _mean(~verdicts.progress[~won & verdicts.judged])
+    distances = StepDistances.of(frame)
+    if frame.covered.any():
+        values["distance_known"] = _mean(distances.known[frame.covered[frame.owner]])
+        values["distance_change"] = _mean((distances.after - distances.before)[distances.known])
     if base is not None:
-        values |= _advantages(frame, verdicts, base, base if shaped is None else shaped)
+        final = base if shaped is None else shaped
+        values |= _advantages(frame, verdicts, base, final)
+        values |= _directions(frame, distances, base, final if gains is None else final + gains)
     if growth is not None:
         values |= {"growth_states": growth.states, "growth_transitions": growth.transitions}
         values["growth_version"] = growth.version
@@ -219,11 +237,21 @@ def _advantages(frame: Frame, verdicts: StepVerdicts, base: Floats, shaped: Floa
     }
 
 
+def _directions(frame: Frame, distances: StepDistances, base: Floats, final: Floats) -> dict[str, float | None]:
+    loud = np.zeros(int(frame.groups.max(initial=-1)) + 1, dtype=np.bool_)
+    loud[frame.groups[frame.owner[final != 0]]] = True
+    return {
+        "nearer_in_positive": _mean(distances.nearer[(base > 0) & distances.known]),
+        "nearer_in_negative": _mean(distances.nearer[(base < 0) & distances.known]),
+        "groups_failed_with_signal": _count(loud & group_outcomes(frame.success, frame.groups).all_failed),
+    }
+
+
 def _count(flags: Bools) -> float:
     return float(np.count_nonzero(flags))
 
 
-def _mean(flags: Bools) -> float | None:
+def _mean(flags: Bools | Floats) -> float | None:
     return float(flags.mean()) if flags.size else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from proas.errors import DataError
 from proas.rollouts import Reject, Rollout, RolloutBatch
 from proas.shaping.config import ShapingConfig
 from proas.shaping.diagnostics import Diagnostics, Growth, StepVerdicts, measure
+from proas.shaping.distance import StepDistances, potential_gains
 from proas.shaping.eq7 import apr_measure, apr_scope, apr_weights, mui_weights
 from proas.shaping.estimators import LossUnit, anchor_advantages, group_outcomes, grpo, token_weights
 from proas.shaping.frame import Frame, anchors_of, given_advantages, success_of
@@ -56,7 +57,8 @@ class _Base:
 def shape(batch: RolloutBatch, config: ShapingConfig, *, growth: Growth | None = None) -> Shaped:
     """Compute base advantages and shape them.
 
-    The estimator sees rewards and success only; shaping multiplies its result step by step with weights of at least 0.
+    The estimator sees rewards and success only; shaping multiplies its result step by step with weights of at least 0,
+    and ``distance`` = potential adds what each step gains.
     Tasks that the graph does not know pass through unchanged. The result for a rollout does not depend on the order of
     the batch.
 
@@ -72,7 +74,10 @@ def shape(batch: RolloutBatch, config: ShapingConfig, *, growth: Growth | None =
     verdicts = verdicts_of(frame, config) if config.needs_verdicts else _unjudged(frame, config)
     with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of floats is named below
         base = _base_advantages(frame, verdicts, config)
-        shaped = base.steps * _weights(frame, verdicts, base.steps, config) + 0.0  # no -0.0
+        gains = _gains(frame, config)
+        base = _with_groups_that_gain(frame, base, gains)
+        weighted = base.steps * _weights(frame, verdicts, base.steps, config)
+        shaped = weighted + gains + 0.0  # no -0.0
     if not np.isfinite(np.concatenate([base.steps, shaped])).all():
         raise DataError("advantages leave the range of floats", hint="scale rewards, omega or penalties down")
     tokens = token_weights(_loss_unit(config), frame.tokens, frame.offsets, base.kept)
@@ -82,7 +87,8 @@ def shape(batch: RolloutBatch, config: ShapingConfig, *, growth: Growth | None =
         frame,
         believed if config.needs_verdicts else StepVerdicts.recorded(frame),
         base=base.steps,
-        shaped=shaped,
+        shaped=weighted,
+        gains=gains,
         label_faults=verdicts.faults if config.needs_labels else None,
         filtered=~base.kept,
         growth=growth,
@@ -125,6 +131,20 @@ def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) ->
         kept = group_outcomes(frame.success, frame.groups).mixed[frame.groups]
         trajectory, steps = np.where(kept, trajectory, 0.0), np.where(kept[frame.owner], steps, 0.0)
     return _Base([float(value) for value in trajectory], steps, kept)
+
+
+def _gains(frame: Frame, config: ShapingConfig) -> Floats:
+    """What each step's advantage gains by the potential of the distance to the goal, ``(S,)``."""
+    if config.distance != "potential":
+        return np.zeros(frame.owner.size)
+    return config.distance_weight * potential_gains(frame, StepDistances.of(frame), config.distance_gamma)
+
+
+def _with_groups_that_gain(frame: Frame, base: _Base, gains: Floats) -> _Base:
+    """Dynamic sampling keeps groups aside that give no gradient; one that gains by the potential gives some."""
+    gaining = np.zeros(int(frame.groups.max(initial=-1)) + 1, dtype=np.bool_)
+    gaining[frame.groups[frame.owner[gains != 0]]] = True
+    return replace(base, kept=base.kept | gaining[frame.groups])
 
 
 def _step_rows(frame: Frame, rewards: Rewards, *, std: bool, eps: float) -> tuple[Floats, Floats]:

@@ -1,6 +1,6 @@
 """Which steps are reasonable and which are progress: the graph's labels, the controls, and the ablations on them.
 
-The order of application: source (graph or control), pruned edges, information-seeking, then chance (random or
+The order of application: source (graph or control), pruned edges, distance, information-seeking, then chance (random or
 shuffled), so that a shuffled control shuffles the very mask that it is compared with.
 """
 
@@ -16,11 +16,13 @@ from proas.errors import DataError
 from proas.purify import loop_erased_steps, moving_steps
 from proas.rollouts import Label, Rollout
 from proas.shaping.config import ShapingConfig, Verdict
+from proas.shaping.distance import StepDistances
 from proas.shaping.frame import Frame, state_keys_of
 from proas.shaping.ragged import Bools, Floats, Ints, future_count
 
 __all__ = [
     "Verdicts",
+    "by_distance",
     "graph_verdicts",
     "graphless_verdicts",
     "match_confidence",
@@ -60,6 +62,8 @@ def verdicts_of(frame: Frame, config: ShapingConfig) -> Verdicts:
     verdicts = graph_verdicts(frame) if config.verdicts == "graph" else graphless_verdicts(frame, config.verdicts)
     if config.prune_edges:
         verdicts = prune(verdicts, frame, config.prune_edges, config.seed)
+    if config.distance == "mask":
+        verdicts = by_distance(verdicts, frame)
     if config.info_seeking:
         # Progress and drift stay as they are: to learn where things are is not yet to be nearer to the goal.
         found = frame.seeks & ~frame.invalid
@@ -137,6 +141,18 @@ def prune(verdicts: Verdicts, frame: Frame, fraction: float, seed: int) -> Verdi
     progress = verdicts.progress & present
     drift = np.where(steps, future_count(~progress, frame.offsets), verdicts.drift)
     return replace(verdicts, reasonable=verdicts.reasonable & present, progress=progress, drift=drift)
+
+
+def by_distance(verdicts: Verdicts, frame: Frame) -> Verdicts:
+    """Verdicts by distance where the graph knows it on both sides of a step: reasonable is what comes nearer.
+
+    Progress is lost with reasonableness and not gained: what is nearer may have been visited before.
+    """
+    distances = StepDistances.of(frame)
+    reasonable = np.where(distances.known, distances.nearer, verdicts.reasonable)
+    progress = verdicts.progress & reasonable
+    drift = np.where(verdicts.judged[frame.owner], future_count(~progress, frame.offsets), verdicts.drift)
+    return replace(verdicts, reasonable=reasonable, progress=progress, drift=drift)
 
 
 def randomise(verdicts: Verdicts, frame: Frame, seed: int) -> Verdicts:

@@ -86,10 +86,10 @@ def state_names() -> tuple[str, ...]:
 
 
 def _load() -> None:
-    from proas.states.alfworld.kind import ALFWORLD
+    from proas.states.alfworld.kind import ALFWORLD, ALFWORLD_KNOWLEDGE
     from proas.states.scienceworld.kind import SCIENCEWORLD
     from proas.states.webshop.kind import WEBSHOP
 
-    for kind in (ALFWORLD, SCIENCEWORLD, WEBSHOP):
+    for kind in (ALFWORLD, ALFWORLD_KNOWLEDGE, SCIENCEWORLD, WEBSHOP):
         _KINDS.setdefault(kind.name, kind)
     load_plugins()

@@ -12,7 +12,10 @@ from proas.envs.alfworld.load import load_game
 from proas.envs.base import Info, RewardSettings, StepResult, begun, check_step_limit
 from proas.errors import EnvironmentFailure, UsageError
 
-__all__ = ["DEFAULT_STEP_LIMIT", "AlfWorldEnv"]
+__all__ = ["DEFAULT_STEP_LIMIT", "ENV", "AlfWorldEnv"]
+
+ENV = "alfworld"
+"""Name of the environment."""
 
 DEFAULT_STEP_LIMIT = 50
 """Steps an agent has; the usual setting of the benchmark."""
@@ -27,12 +30,11 @@ class AlfWorldEnv:
         tasks: Where ``reset`` looks a task key up: trials or games by key. Empty where games are passed to ``reset``.
         step_limit: Steps after which an unsolved episode is cut.
         rewards: What steps pay.
+        name: Name of the environment in its rollouts, which says what their states are made of.
 
     Raises:
         UsageError: The step limit is not positive.
     """
-
-    name = "alfworld"
 
     def __init__(
         self,
@@ -40,7 +42,9 @@ class AlfWorldEnv:
         *,
         step_limit: int = DEFAULT_STEP_LIMIT,
         rewards: RewardSettings = RewardSettings(),
+        name: str = ENV,
     ) -> None:
+        self.name = name
         self.step_limit = check_step_limit(step_limit)
         self.rewards = rewards
         self._tasks = dict(tasks or {})

@@ -17,7 +17,7 @@ from proas.envs.alfworld.engine import AlfWorldEngine
 from proas.envs.alfworld.estimate import UNREACHABLE, Estimate
 from proas.envs.alfworld.game import NOWHERE, Game, Snapshot, bits
 
-__all__ = ["DEFAULT_LIMIT", "ShortestPlans", "all_shortest", "find_plan"]
+__all__ = ["DEFAULT_LIMIT", "GoalMoves", "ShortestPlans", "all_shortest", "find_plan"]
 
 DEFAULT_LIMIT = 20_000
 """Situations looked at before a search gives up. The games of the release need a few dozen."""
@@ -35,7 +35,7 @@ def find_plan(game: Game, *, start: Snapshot | None = None, limit: int = DEFAULT
         The commands, empty where the goal holds already; ``None`` where there is no plan or the limit was reached.
         The same arguments give the same plan.
     """
-    search = _Search(game, every_name=False)
+    search = GoalMoves(game, every_name=False)
     first = start if start is not None else game.initial
     frontier: list[tuple[int, int, int, int, Snapshot]] = []
     came: dict[Snapshot, tuple[Snapshot, str] | None] = {}
@@ -131,7 +131,7 @@ def all_shortest(game: Game, *, start: Snapshot | None = None, limit: int = DEFA
     shortest = find_plan(game, start=first, limit=limit)
     if shortest is None:
         return None
-    search = _Search(game, every_name=True)
+    search = GoalMoves(game, every_name=True)
     layer = [first]
     depths = {first: 0}
     onward: dict[Snapshot, list[tuple[str, Snapshot]]] = {}
@@ -185,8 +185,8 @@ def _commands_to(key: Snapshot, came: Mapping[Snapshot, tuple[Snapshot, str] | N
     return tuple(reversed(commands))
 
 
-class _Search:
-    """Relevant moves of one game.
+class GoalMoves:
+    """The moves of one game that can matter for its goal.
 
     Args:
         game: The game.
@@ -208,6 +208,7 @@ class _Search:
             yield command, self.engine.snapshot()
 
     def commands(self, s: Snapshot) -> list[str]:
+        """Commands that can matter in a situation, in a fixed order."""
         game = self.game
         here = game.at_place[s.place]
         found = [command for r in here for command in self._at(r, s)]

@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from proas.envs.alfworld.data import Trial, iter_trials, sample_root
-from proas.envs.alfworld.env import DEFAULT_STEP_LIMIT, AlfWorldEnv
+from proas.envs.alfworld.env import DEFAULT_STEP_LIMIT, ENV, AlfWorldEnv
 from proas.envs.alfworld.game import Game
 from proas.envs.alfworld.policies import POLICIES, Policy, make_policy
 from proas.envs.base import RewardSettings
 from proas.envs.registry import EnvKind
 
-__all__ = ["ALFWORLD", "AlfWorldWorld"]
+__all__ = ["ALFWORLD", "ALFWORLD_KNOWLEDGE", "KNOWLEDGE_ENV", "AlfWorldWorld"]
+
+KNOWLEDGE_ENV = "alfworld-knowledge"
+"""The same games under a name whose states also tell what has been seen (``proas.states.alfworld.knowledge``)."""
 
 
 class AlfWorldWorld:
@@ -21,12 +24,13 @@ class AlfWorldWorld:
 
     Args:
         games: The trials or games, in the order in which they are to be played.
+        name: Name of the environment in their rollouts.
     """
 
-    name = AlfWorldEnv.name
     policies = POLICIES
 
-    def __init__(self, games: Sequence[Trial | Game]) -> None:
+    def __init__(self, games: Sequence[Trial | Game], name: str = ENV) -> None:
+        self.name = name
         self._games = {game.key: game for game in games}
 
     @property
@@ -37,7 +41,7 @@ class AlfWorldWorld:
     def environment(self, *, step_limit: int | None = None, rewards: RewardSettings = RewardSettings()) -> AlfWorldEnv:
         """A new environment over these trials; see :class:`proas.envs.base.World`."""
         limit = DEFAULT_STEP_LIMIT if step_limit is None else step_limit
-        return AlfWorldEnv(self._games, step_limit=limit, rewards=rewards)
+        return AlfWorldEnv(self._games, step_limit=limit, rewards=rewards, name=self.name)
 
     def policy(self, name: str, rng: random.Random) -> Policy:
         """A policy by name. Raises ``UsageError`` where there is none of that name."""
@@ -52,11 +56,25 @@ def _open(data: Path | None, options: Mapping[str, str]) -> AlfWorldWorld:
     return AlfWorldWorld(list(iter_trials(data)))
 
 
+def _open_knowing(data: Path | None, options: Mapping[str, str]) -> AlfWorldWorld:
+    del options
+    return AlfWorldWorld(list(iter_trials(data)), KNOWLEDGE_ENV)
+
+
 ALFWORLD = EnvKind(
-    name=AlfWorldWorld.name,
+    name=ENV,
     summary="household tasks in text: find, clean, heat, cool, place",
     data="folder or archive of trials; ALFWORLD_DATA if not given",
     step_limit=DEFAULT_STEP_LIMIT,
     open=_open,
+    samples=sample_root,
+)
+
+ALFWORLD_KNOWLEDGE = EnvKind(
+    name=KNOWLEDGE_ENV,
+    summary="the same household tasks; states also tell what has been seen",
+    data=ALFWORLD.data,
+    step_limit=DEFAULT_STEP_LIMIT,
+    open=_open_knowing,
     samples=sample_root,
 )

@@ -177,6 +177,7 @@ def _left_out(graph: ReferenceGraph) -> dict[str, int]:
     # Fields that name the ends of a relationship are no properties, but a property of that name is not foreign either.
     ours = {table.name.lower(): ["graph", *(column.name for column in table.columns)] for table in TABLES}
     known = {kind: ours[kind] for kind in ("task", "subgoal", "state", "transition")}
+    known["state"] += ["distance", "distance_since"]  # they follow from the rest, and reading measures them anew
     found = Client(graph.connection).rows("exchange_foreign_properties", graph=graph.name, **known)
     return {f"{row['kind']}.{row['property']}": row["n"] for row in found}
 

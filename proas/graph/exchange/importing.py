@@ -20,6 +20,7 @@ from proas.errors import (
 )
 from proas.graph.client import Client, Transaction
 from proas.graph.connect import Connection
+from proas.graph.distances import measure_graph
 from proas.graph.exchange.envelope import GraphReader, Header, Placed, batches
 from proas.graph.exchange.formats import ExchangeFormat, reader_of
 from proas.graph.exchange.soundness import Soundness
@@ -124,6 +125,7 @@ def import_graph(
     below.check(connection)
     _check_rows(reader, client, below, progress)
     _Import(client, graph, below).run(reader, progress)
+    measure_graph(client, graph, progress=None)
     return ImportReport(graph, header.version, below.name, path, header.counts, time.monotonic() - began)
 
 

@@ -2,15 +2,21 @@
 
 from proas.states.alfworld.commands import Command, parse_command, spoken_command
 from proas.states.alfworld.engine import EngineObserver, Playing
+from proas.states.alfworld.knowledge import FACTS, KNOWLEDGE, Knowledge, Mind, Noting
 from proas.states.alfworld.ladders import PlanRung, goal_ladder, plan_ladder, without_falls
 from proas.states.alfworld.memory import Memory
 from proas.states.alfworld.text import ENV, TextObserver, goal_of, stated_goal
 
 __all__ = [
     "ENV",
+    "FACTS",
+    "KNOWLEDGE",
     "Command",
     "EngineObserver",
+    "Knowledge",
     "Memory",
+    "Mind",
+    "Noting",
     "PlanRung",
     "Playing",
     "TextObserver",

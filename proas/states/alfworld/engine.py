@@ -10,9 +10,9 @@ from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.errors import StateError
 from proas.rollouts import State
 from proas.states.alfworld.commands import Command, canonical_words, parse_command
-from proas.states.alfworld.memory import Deed, Memory, projected
+from proas.states.alfworld.knowledge import FACTS, Mind, Noting
+from proas.states.alfworld.memory import Deed, projected
 from proas.states.alfworld.search import Search
-from proas.states.alfworld.text import ENV
 from proas.states.observer import Observed, StateMaker
 from proas.subgoals import GOAL_REACHED
 
@@ -85,29 +85,46 @@ class EngineObserver:
     """Follows a game by the engine's hidden state.
 
     The agent's deeds are remembered from its commands, and count as facts while the hidden state bears them out.
-    A search keeps one :class:`~proas.states.alfworld.memory.Memory` with each node and asks for :meth:`state`; a
-    rollout calls :meth:`begin` and :meth:`observe`.
+    A search keeps one :class:`~proas.states.alfworld.knowledge.Mind` with each node (:meth:`first`, :meth:`after`) and
+    asks for :meth:`state`; a rollout calls :meth:`begin` and :meth:`observe`.
 
     Args:
         task: Key of the task.
         goal: Its goal.
+        noting: Which kind of states.
     """
 
-    def __init__(self, task: str, goal: AlfWorldGoal) -> None:
+    def __init__(self, task: str, goal: AlfWorldGoal, noting: Noting = FACTS) -> None:
         self._task = task
         self._goal = goal
-        self._make = StateMaker(ENV, task)
+        self._noting = noting
+        self._make = StateMaker(noting.env, task)
         self._state: State | None = None
 
-    def state(self, memory: Memory, engine: Playing, *, won: bool = False) -> State:
+    def first(self) -> Mind:
+        """The mind at the start."""
+        return self._noting.first(self._goal)
+
+    def after(self, mind: Mind, command: Command, engine: Playing) -> Mind:
+        """The mind after a command.
+
+        Args:
+            mind: What led to it.
+            command: A command that was carried out.
+            engine: The situation after it.
+        """
+        shown, contents = _shown(command, engine)
+        return Mind(mind.memory.after(command), mind.noted.after(command, shown, contents))
+
+    def state(self, mind: Mind, engine: Playing, *, won: bool = False) -> State:
         """The state of a situation.
 
         Args:
-            memory: What led there (``Memory(goal)`` at the start, then ``memory.after(command)``).
+            mind: What led there.
             engine: The situation.
             won: Whether the goal holds in it.
         """
-        game = engine.game
+        memory, game = mind.memory, engine.game
         standing = frozenset(deed for deed in memory.deeds if _is_true(deed, engine))
         if standing != memory.deeds:
             memory = replace(memory, deeds=standing)
@@ -115,15 +132,16 @@ class EngineObserver:
         is_open = attended >= 0 and bool(game.openable & engine.opened & 1 << attended)
         holding = game.objects[engine.held] if engine.held >= 0 else ""
         facts = set(projected(memory, holding, attended_open=is_open))
+        facts.update(mind.noted.facts())
         if won:
             facts.add(GOAL_REACHED)
         return self._make(facts)
 
     def begin(self, engine: Playing) -> State:
         """State of a game that was just reset."""
-        self._memory = Memory(self._goal)
+        self._mind = self.first()
         self._search = Search(self._goal)
-        self._state = self.state(self._memory, engine)
+        self._state = self.state(self._mind, engine)
         return self._state
 
     def observe(self, action: str, engine: Playing, *, valid: bool, won: bool = False) -> Observed:
@@ -146,10 +164,10 @@ class EngineObserver:
             return Observed(self._state, canonical, valid=False, seeks=False)
         seeks = False
         if command is not None:
-            self._memory = self._memory.after(command)
+            self._mind = self.after(self._mind, command, engine)
             shown, contents = _shown(command, engine)
             seeks = self._search.seeks(command, shown, contents)
-        self._state = self.state(self._memory, engine, won=won)
+        self._state = self.state(self._mind, engine, won=won)
         return Observed(self._state, canonical, valid=True, seeks=seeks)
 
 

@@ -8,6 +8,7 @@ from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.rollouts import State
 from proas.states.alfworld.commands import canonical_words, parse_command
 from proas.states.alfworld.engine import EngineObserver, Playing
+from proas.states.alfworld.knowledge import FACTS, KNOWLEDGE, Noting
 from proas.states.alfworld.ladders import goal_ladder
 from proas.states.alfworld.lifting import AlfWorldLifting
 from proas.states.alfworld.text import ENV, TextObserver, goal_of, stated_goal
@@ -15,7 +16,7 @@ from proas.states.kinds import StateKind
 from proas.states.observer import Observed, StateObserver
 from proas.subgoals import Ladder, generic_ladder
 
-__all__ = ["ALFWORLD", "EngineFollower"]
+__all__ = ["ALFWORLD", "ALFWORLD_KNOWLEDGE", "EngineFollower"]
 
 
 class _Playing(Protocol):
@@ -30,12 +31,19 @@ class _Playing(Protocol):
 
 
 class EngineFollower:
-    """Follows episodes by the engine's hidden state."""
+    """Follows episodes by the engine's hidden state.
+
+    Args:
+        noting: Which kind of states.
+    """
+
+    def __init__(self, noting: Noting = FACTS) -> None:
+        self._noting = noting
 
     def begin(self, env: _Playing, observation: str) -> State:
         """State of a game that was just reset."""
         del observation
-        self._observer = EngineObserver(env.task, env.goal)
+        self._observer = EngineObserver(env.task, env.goal, self._noting)
         return self._observer.begin(env.engine)
 
     def observe(self, env: _Playing, action: str, observation: str, *, valid: bool, won: bool) -> Observed:
@@ -53,9 +61,18 @@ def _ladder(task: str, goal_text: str) -> Ladder:
     return generic_ladder(goal_text) if goal is None else goal_ladder(goal)
 
 
+def _knowing_observer(task: str, goal_text: str) -> StateObserver:
+    return TextObserver(task, goal_of(task, goal_text), KNOWLEDGE)
+
+
 def _follower(env: _Playing) -> EngineFollower:
     del env  # the task is known once an episode begins
     return EngineFollower()
+
+
+def _knowing_follower(env: _Playing) -> EngineFollower:
+    del env
+    return EngineFollower(KNOWLEDGE)
 
 
 def _canonical(command: str) -> str:
@@ -67,5 +84,8 @@ def _lifting(task: str, goal_text: str) -> AlfWorldLifting | None:
     goal = goal_of(task, goal_text)
     return None if goal is None else AlfWorldLifting(goal)
 
+
+ALFWORLD_KNOWLEDGE = StateKind(KNOWLEDGE.env, _knowing_observer, _ladder, stated_goal, _knowing_follower, _canonical)
+"""States that also tell what has been seen. There is no lifting: what was seen where is of one task."""
 
 ALFWORLD = StateKind(ENV, _observer, _ladder, stated_goal, _follower, _canonical, _lifting)

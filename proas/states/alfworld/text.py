@@ -11,6 +11,7 @@ from proas.errors import DataError, StateError
 from proas.rollouts import State
 from proas.states.alfworld.answers import Answer, read_answer
 from proas.states.alfworld.commands import Command, canonical_words, is_thought, spoken_command
+from proas.states.alfworld.knowledge import FACTS, Noted, Noting
 from proas.states.alfworld.memory import Memory, projected
 from proas.states.alfworld.search import Search
 from proas.states.observer import Observed, StateMaker
@@ -18,7 +19,7 @@ from proas.subgoals import GOAL_REACHED
 
 __all__ = ["ENV", "TextObserver", "goal_of", "stated_goal"]
 
-ENV = "alfworld"
+ENV = FACTS.env
 """Name of the environment in every key."""
 
 _THINK = Command("think")
@@ -60,16 +61,18 @@ class TextObserver:
     Args:
         task: Key of the task.
         goal: The goal; ``None`` to read it from the first observation.
+        noting: Which kind of states.
     """
 
-    def __init__(self, task: str, goal: AlfWorldGoal | None = None) -> None:
+    def __init__(self, task: str, goal: AlfWorldGoal | None = None, noting: Noting = FACTS) -> None:
         self._task = task
         self._given = goal
-        self._make = StateMaker(ENV, task)
+        self._noting = noting
+        self._make = StateMaker(noting.env, task)
         self._begun: _Begun | None = None
 
     def begin(self, observation: str) -> State:
-        """State before the first action: nothing held, attending to nothing.
+        """State before the first action: nothing held, attending to nothing, nothing seen.
 
         Raises:
             StateError: No goal was given and the observation states none.
@@ -80,7 +83,8 @@ class TextObserver:
                 f"task {self._task!r}: the goal is not one of ALFWorld's",
                 hint="give the sentence after 'Your task is to:' as the rollout's goal, or the task's folder name",
             )
-        self._begun = _Begun(Memory(goal), Search(goal), self._make(()))
+        mind = self._noting.first(goal)
+        self._begun = _Begun(mind.memory, mind.noted, Search(goal), self._make(mind.noted.facts()))
         return self._begun.state
 
     def observe(self, action: str, observation: str, *, valid: bool | None = None, won: bool = False) -> Observed:
@@ -107,6 +111,7 @@ class _Begun:
     """What the text has told so far of the rollout under way."""
 
     memory: Memory
+    noted: Noted
     search: Search
     state: State
     holding: str = ""
@@ -123,10 +128,12 @@ class _Begun:
         elif command.verb in ("open", "close"):
             self.open[command.object] = command.verb == "open"
         self.memory = self.memory.after(command, off=answer.off)
+        self.noted = self.noted.after(command, answer.receptacle if answer.sees else "", answer.contents)
 
     def facts(self, *, won: bool) -> Iterable[str]:
         """Facts of the state, in any order."""
         yield from projected(self.memory, self.holding, attended_open=self.open.get(self.memory.attended, False))
+        yield from self.noted.facts()
         if won:
             yield GOAL_REACHED
 
