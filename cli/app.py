@@ -23,6 +23,7 @@ from proas.cli.env import app as env_app
 from proas.cli.faults import INTERRUPTED, fault_of, report
 from proas.cli.graph import app as graph_app
 from proas.cli.train import compare, evaluate, train
+from proas.cli.train.diagnose import app as diagnose_app
 from proas.errors import UsageError
 
 __all__ = ["app", "main", "run"]
@@ -49,6 +50,7 @@ app.command("generate")(generate.generate)
 app.command("train")(train)
 app.command("eval")(evaluate)
 app.command("compare")(compare)
+app.add_typer(diagnose_app, name="diagnose")
 app.command("doctor")(doctor)
 app.command("demo")(demo)
 

@@ -133,9 +133,10 @@ def split_evenly(values: Floats, parts: int) -> tuple[float, ...]:
     """Inner edges that split values into parts of about equal size; fewer where many values are equal."""
     if not values.size:
         return ()
-    edges = np.quantile(values, [i / parts for i in range(1, parts)], method="inverted_cdf")
-    # An edge belongs to the part above it, so the edge of the lowest value would leave the first part empty.
-    return tuple(float(edge) for edge in np.unique(edges) if edge > values.min())
+    ordered = np.sort(values)
+    edges = np.unique(ordered[[i * values.size // parts for i in range(1, parts)]])
+    # An edge belongs to the part above it, so an edge at the lowest value would leave the first part empty.
+    return tuple(float(edge) for edge in edges if edge > ordered[0])
 
 
 def _sums(design: Floats, outcome: Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
