@@ -23,6 +23,7 @@ PYTHON ?= $(shell for candidate in $(CANDIDATES); do \
 STAMP := $(shell printf '%s' '$(CURDIR)' | cksum | cut -d' ' -f1)
 RUNTIME := $(VENV)/.installed-$(STAMP)
 DEV := $(VENV)/.installed-dev-$(STAMP)
+TRAIN := $(VENV)/.installed-train-$(STAMP)
 
 # verl's environment stands apart: it pins releases that others do not want. It takes Python 3.11 or 3.12.
 VENV_VERL ?= .venv-verl
@@ -34,7 +35,7 @@ PYTHON_VERL ?= $(shell for candidate in $(PYTHON) python3.12 python3.11 python3 
 # One after the other, on a machine that does nothing else. BENCHMARKS="label evolve" runs some of them.
 BENCHMARKS ?= alfworld_engine vector shaping build label evolve local_server token_advantages
 
-.PHONY: help install demo test test-verl lint types format wheel-test bench docs check clean
+.PHONY: help install demo test test-verl lint types format wheel-test bench evidence docs check clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +51,10 @@ $(RUNTIME): pyproject.toml
 
 $(DEV): pyproject.toml $(RUNTIME)
 	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(TRAIN): pyproject.toml $(DEV)
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[dev,train]'
 	@touch $@
 
 install: $(RUNTIME)  ## Install ProAS into .venv
@@ -95,6 +100,14 @@ bench: $(DEV)  ## Measure; results go to benchmarks/results
 	@mkdir -p benchmarks/results
 	@for name in $(BENCHMARKS); do echo "== $$name"; \
 		$(PY) benchmarks/$$name.py --out benchmarks/results/$$name.json || exit 1; done
+
+# JOBS runs go side by side, one core each. EVIDENCE takes more words: "main controls" for some of the tables, "--smoke" to
+# check the mechanics in minutes, "--budget-minutes 60" to stop between runs, "--missing" for what has no result yet.
+JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
+EVIDENCE ?=
+
+evidence: $(TRAIN)  ## Do every run of docs/evidence.md again and write it anew: hours, resumable
+	$(VENV)/bin/proas evidence run --jobs $(JOBS) $(EVIDENCE)
 
 docs: $(DEV)  ## Write docs/cli.md from the commands themselves
 	$(PY) docs/generate_reference.py

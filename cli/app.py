@@ -22,7 +22,7 @@ from proas.cli.doctor import doctor
 from proas.cli.env import app as env_app
 from proas.cli.faults import INTERRUPTED, fault_of, report
 from proas.cli.graph import app as graph_app
-from proas.cli.train import compare, evaluate, train
+from proas.cli.train import ablate, compare, evaluate, evidence_app, train
 from proas.cli.train.diagnose import app as diagnose_app
 from proas.errors import UsageError
 
@@ -50,6 +50,8 @@ app.command("generate")(generate.generate)
 app.command("train")(train)
 app.command("eval")(evaluate)
 app.command("compare")(compare)
+app.command("ablate")(ablate)
+app.add_typer(evidence_app, name="evidence")
 app.add_typer(diagnose_app, name="diagnose")
 app.command("doctor")(doctor)
 app.command("demo")(demo)

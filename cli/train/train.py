@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from proas.training.config import TrainConfig
     from proas.training.run_directory import RunDirectory
 
-__all__ = ["train"]
+__all__ = ["assignments", "train"]
 
 
 class AlgoName(StrEnum):
@@ -190,17 +190,10 @@ def train(
 
 
 def _settings(size: str, shaping: ShapingName, chosen: dict[str, Any], settings: list[str] | None) -> TrainConfig:
-    from proas.shaping import preset as shaping_preset
     from proas.training.config import preset
+    from proas.training.shapings import shaped_by
 
-    config = preset(size)
-    if shaping is ShapingName.LOOP_MASK:
-        config = config.with_shaping(
-            shaping_preset("recommended").updated({"verdicts": "loop_mask", "info_seeking": False})
-        )
-    elif shaping is not ShapingName.NONE:
-        config = config.with_shaping(shaping_preset(shaping.value))
-    return config.updated({**chosen, **_assignments(settings)})
+    return shaped_by(preset(size), shaping.value).updated({**chosen, **assignments(settings)})
 
 
 def _samples(env: str) -> dict[str, Any]:
@@ -211,7 +204,8 @@ def _samples(env: str) -> dict[str, Any]:
     return {} if samples is None else {"data": str(samples())}
 
 
-def _assignments(settings: list[str] | None) -> dict[str, str]:
+def assignments(settings: list[str] | None) -> dict[str, str]:
+    """What ``--set`` asks for, values by path. Raises ``UsageError`` for what is not of the form NAME=VALUE."""
     from proas.errors import UsageError
 
     found: dict[str, str] = {}

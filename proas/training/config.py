@@ -211,6 +211,7 @@ class TrainConfig(_Settings):
         temperature: Of drawing while training.
         recur: Train on so many tasks only, again and again; 0 for all.
         graph_base: Name of the reference graph that the run's layer lies over; empty for a graph that starts empty.
+        graph_emptied: Forget what the run's own graph has learnt before each iteration's successes join it: a control.
         workers: Processes that play and compute gradients.
         checkpoint_every: Iterations between checkpoints.
         keep_checkpoints: Checkpoints kept; the first and the last always are.
@@ -238,6 +239,7 @@ class TrainConfig(_Settings):
     temperature: Positive = 1.0
     recur: Natural = 0
     graph_base: str = ""
+    graph_emptied: bool = False
     workers: Count = 1
     checkpoint_every: Count = 10
     keep_checkpoints: Annotated[int, Field(ge=2)] = 3

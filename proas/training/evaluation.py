@@ -25,6 +25,7 @@ class Evaluation:
         steps: Mean number of steps.
         invalid: Share of steps that did not apply.
         by_kind: Share of success by kind of task.
+        by_task: Share of success of each task, in the order in which they were played.
     """
 
     temperature: float
@@ -34,6 +35,7 @@ class Evaluation:
     steps: float
     invalid: float
     by_kind: dict[str, float] = field(default_factory=dict)
+    by_task: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rollouts: Sequence[Rollout], temperature: float) -> Evaluation:
@@ -41,8 +43,10 @@ class Evaluation:
         count = max(1, len(rollouts))
         steps = sum(len(rollout.steps) for rollout in rollouts)
         kinds: dict[str, list[bool]] = {}
+        tasks: dict[str, list[bool]] = {}
         for rollout in rollouts:
             kinds.setdefault(kind_of(rollout.task), []).append(rollout.success)
+            tasks.setdefault(rollout.task, []).append(rollout.success)
         return cls(
             temperature=temperature,
             episodes=len(rollouts),
@@ -51,6 +55,7 @@ class Evaluation:
             steps=steps / count,
             invalid=sum(step.valid is False for rollout in rollouts for step in rollout.steps) / max(1, steps),
             by_kind={kind: sum(won) / len(won) for kind, won in sorted(kinds.items()) if kind},
+            by_task={task: sum(won) / len(won) for task, won in tasks.items()},
         )
 
     def to_dict(self) -> dict[str, Any]:

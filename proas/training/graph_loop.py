@@ -42,12 +42,15 @@ class GraphLoop:
         graph: The run's graph or layer.
         shaping: Says the order, the purification, and whether the graph evolves at all.
         run: Name of the run, kept with each version.
+        emptied: Forget what the graph itself has learnt before each evolution, so that it holds one iteration's
+            successes only; what lies under it stays.
     """
 
-    def __init__(self, graph: ReferenceGraph, shaping: ShapingConfig, run: str) -> None:
+    def __init__(self, graph: ReferenceGraph, shaping: ShapingConfig, run: str, *, emptied: bool = False) -> None:
         self.graph = graph
         self._shaping = shaping
         self._run = run
+        self._emptied = emptied
 
     def iterate(self, batch: RolloutBatch, iteration: int) -> Labelled:
         """Label the rollouts of an iteration and let the graph learn from them.
@@ -83,6 +86,8 @@ class GraphLoop:
     def _evolve(self, batch: RolloutBatch, iteration: int) -> EvolveReport | None:
         if not self._shaping.evolve:
             return None
+        if self._emptied and self.graph.info().version:
+            self.graph.rewind(0)
         return self.graph.evolve(
             batch,
             purification=self._shaping.purification,

@@ -5,6 +5,7 @@
     RUN/
       config.json          everything that decides the result: settings, versions of software, the graph's name
       metrics.jsonl        one flat JSON object for each iteration, in order
+      outcomes.jsonl       for each evaluation, which tasks were solved, so that runs can be paired task by task
       tensorboard/         the same for TensorBoard, where it is installed
       checkpoints/         iteration-000000.pt (after the warm start), ..., the last ones
       final.json           the result, written at the end
@@ -34,6 +35,9 @@ __all__ = ["RunDirectory", "software"]
 
 FORM = 1
 """Version of the layout."""
+
+_METRICS = "metrics.jsonl"
+_OUTCOMES = "outcomes.jsonl"
 
 _PACKAGES = ("proas", "torch", "numpy", "transformers", "neo4j")
 
@@ -74,7 +78,8 @@ class RunDirectory:
                 hint = "add --resume to go on with it, or name another"
                 raise UsageError(f"{self.path} holds a run already", hint=hint)
             with self.held():
-                (self.path / "metrics.jsonl").unlink(missing_ok=True)
+                for name in (_METRICS, _OUTCOMES):
+                    (self.path / name).unlink(missing_ok=True)
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -128,29 +133,26 @@ class RunDirectory:
 
     def append(self, metrics: Mapping[str, float]) -> None:
         """Write an iteration's metrics and have them on disk."""
-        line = json.dumps(metrics, allow_nan=False, sort_keys=True)
-        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        _append(self.path / _METRICS, metrics)
 
     def metrics(self) -> Iterator[dict[str, float]]:
         """The metrics of each iteration, in order; a last line that was cut off is left out."""
-        file = self.path / "metrics.jsonl"
-        if not file.is_file():
-            return
-        with file.open(encoding="utf-8") as lines:
-            for line in lines:
-                with suppress(ValueError):
-                    found = json.loads(line)
-                    if isinstance(found, dict):
-                        yield found
+        yield from _read_lines(self.path / _METRICS)
+
+    def append_outcomes(self, iteration: int, temperature: float, by_task: Mapping[str, float]) -> None:
+        """Write what an evaluation came to, task by task."""
+        _append(self.path / _OUTCOMES, {"iteration": iteration, "temperature": temperature, "success": dict(by_task)})
+
+    def outcomes(self) -> Iterator[dict[str, Any]]:
+        """``{"iteration", "temperature", "success": {task: share}}`` of each evaluation, in order."""
+        yield from _read_lines(self.path / _OUTCOMES)
 
     def forget_after(self, iteration: int) -> None:
         """Leave out metrics of later iterations, which a run that resumes does again."""
-        kept = [row for row in self.metrics() if row.get("iteration", 0) <= iteration]
-        text = "".join(json.dumps(row, allow_nan=False, sort_keys=True) + "\n" for row in kept)
-        _write(self.path / "metrics.jsonl", text)
+        for name in (_METRICS, _OUTCOMES):
+            file = self.path / name
+            kept = [row for row in _read_lines(file) if row.get("iteration", 0) <= iteration]
+            _write(file, "".join(_line(row) for row in kept))
         with suppress(FileNotFoundError):
             (self.path / "final.json").unlink()
 
@@ -187,6 +189,30 @@ def software() -> dict[str, str]:
 def write_json(file: Path, document: Mapping[str, Any]) -> None:
     """Write a JSON document, whole or not at all."""
     _write(file, json.dumps(document, indent=2, allow_nan=False, sort_keys=True) + "\n")
+
+
+def _line(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, allow_nan=False, sort_keys=True) + "\n"
+
+
+def _append(file: Path, document: Mapping[str, Any]) -> None:
+    """Add a line and have it on disk."""
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(_line(document))
+        lines.flush()
+        os.fsync(lines.fileno())
+
+
+def _read_lines(file: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, a line each; what is none is left out."""
+    if not file.is_file():
+        return
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            with suppress(ValueError):
+                found = json.loads(line)
+                if isinstance(found, dict):
+                    yield found
 
 
 def _write(file: Path, text: str) -> None:

@@ -109,7 +109,7 @@ class Trainer:
         self._graph: GraphLoop | None = None
         if config.uses_graph and connection is not None:
             made = ReferenceGraph.create(connection, graph, base=config.graph_base or None)
-            self._graph = GraphLoop(made, config.base_shaping, graph)
+            self._graph = GraphLoop(made, config.base_shaping, graph, emptied=config.graph_emptied)
 
     def run(self, *, resume: bool = False) -> dict[str, Any]:
         """Train to the end.
@@ -233,7 +233,7 @@ class Trainer:
         row: Metrics = {}
         total = 0 if config.algorithm == "sft" else config.iterations
         if fresh:
-            row = {"iteration": 0.0, **self._evaluate(evaluator)}
+            row = {"iteration": 0.0, **self._evaluate(evaluator, 0)}
             self._record(row)
             self._checkpoint(crew, state, policy)
         while state.iteration < total:
@@ -242,7 +242,7 @@ class Trainer:
             row = self._iterate(crew, state)
             every, done = config.evaluation.every, state.iteration == total
             if done or (every and state.iteration % every == 0):
-                row |= self._evaluate(evaluator)
+                row |= self._evaluate(evaluator, state.iteration)
             self._record(row)
             if done or state.iteration % config.checkpoint_every == 0:
                 self._checkpoint(crew, state, policy)
@@ -291,12 +291,13 @@ class Trainer:
             "memory/resident_mib": resident_mib(),
         }
 
-    def _evaluate(self, evaluator: Evaluator) -> Metrics:
+    def _evaluate(self, evaluator: Evaluator, iteration: int) -> Metrics:
         self._watcher.phase("evaluation")
         began = time.perf_counter()
         row: Metrics = {}
         for temperature in self.config.evaluation.temperatures:
             measured: Evaluation = evaluator.measure(temperature)
+            self._directory.append_outcomes(iteration, temperature, measured.by_task)
             name = f"evaluation/t{temperature:g}"
             row |= {
                 f"{name}/success": measured.success,

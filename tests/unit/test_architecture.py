@@ -24,8 +24,11 @@ ALLOWED: dict[str, set[str]] = {
     "conformance": CORE | {"states", "envs"},
     "agents": CORE | PEERS,
     "training": CORE | PEERS | {"agents", "graph_builders"},
+    "experiments": CORE | PEERS | {"graph_builders", "training"},
     "integrations": CORE | PEERS | {"agents", "cypher"},
-    "cli": CORE | PEERS | {"agents", "conformance", "graph_builders", "training", "integrations", "localdb", "cypher"},
+    "cli": CORE
+    | PEERS
+    | {"agents", "conformance", "experiments", "graph_builders", "training", "integrations", "localdb", "cypher"},
     "cypher": {"errors"},
 }
 HEAVY = {
@@ -41,7 +44,8 @@ def _modules() -> Iterator[tuple[str, Path]]:
     for path in sorted((ROOT / "proas").glob("*.py")):
         if path.name != "__init__.py":
             yield "core", path
-    for room in ("graph", "shaping", "states", "envs", "localdb", "conformance", "agents", "training", "integrations"):
+    within = ("graph", "shaping", "states", "envs", "localdb", "conformance", "agents", "training", "experiments")
+    for room in (*within, "integrations"):
         for path in sorted((ROOT / "proas" / room).rglob("*.py")):
             yield room, path
     for room in ("cli", "graph_builders", "cypher"):

@@ -1,0 +1,103 @@
+"""Reference graphs that an experiment's arms start over: made once, under names of their own."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from proas.envs import EnvSpec, open_world
+from proas.errors import DataError
+from proas.experiments.schedule import BaseGraph
+from proas.graph import Connection, ReferenceGraph
+from proas.graph_builders import BuildOptions, build_graph, builder
+from proas.rollouts import RolloutBatch
+from proas.states import ladder_for
+from proas.training.run_directory import RunDirectory, write_json
+from proas.training.tasks import Splits
+
+__all__ = ["ensure_base_graph"]
+
+_AT_ONCE = 32
+"""Tasks that a policy plays side by side."""
+
+
+def ensure_base_graph(base: BaseGraph, connection: Connection) -> dict[str, int]:
+    """Make a reference graph unless it is there whole.
+
+    Args:
+        base: What it is.
+        connection: The database; its schema is migrated.
+
+    Returns:
+        How many tasks, states and transitions it holds.
+
+    Raises:
+        DataError: Nothing came of it: no task has a solution.
+        GraphError: The database could not be asked.
+    """
+    graph = ReferenceGraph(connection, base.name)
+    if not (base.marker.is_file() and graph.exists()):
+        if graph.exists():  # of an attempt that did not end
+            graph.drop(force=True)
+        graph = ReferenceGraph.create(connection, base.name)
+        if base.plan.source == "plans":
+            _from_plans(base, graph)
+        else:
+            _from_policy(base, graph)
+    stats = graph.stats()
+    counts = {"tasks": stats.tasks, "states": stats.states, "transitions": stats.transitions}
+    if not stats.transitions:
+        raise DataError(f"the graph {base.name} came out empty", hint="its source solves no task; see the plan")
+    base.marker.parent.mkdir(parents=True, exist_ok=True)
+    write_json(base.marker, {"graph": base.name, **base.plan.model_dump(mode="json"), **counts})
+    return counts
+
+
+def _from_plans(base: BaseGraph, graph: ReferenceGraph) -> None:
+    options = BuildOptions(expand=base.plan.expand, limit=base.plan.limit or None)
+    build_graph(base.config.env, builder(base.config.env), graph, data=_training_data(base), options=options)
+
+
+def _from_policy(base: BaseGraph, graph: ReferenceGraph) -> None:
+    """What the policy of a warm start solves of the training tasks, purified as an iteration's successes are."""
+    from proas.training.checkpoint import Checkpoint, latest_checkpoint
+    from proas.training.crew import Crew
+    from proas.training.episodes import TextLimits
+    from proas.training.play import PlaySettings
+    from proas.training.shard import ShardSpec
+
+    assert base.warm is not None
+    config, data = base.config, _training_data(base)
+    stored = Checkpoint.read(latest_checkpoint(RunDirectory(base.warm.folder).checkpoints))
+    limits = TextLimits(**config.text.model_dump())
+    spec = ShardSpec(
+        env=config.env,
+        train=data,
+        valid=data,
+        options=config.options,
+        policy=stored.policy,
+        limits=limits,
+        micro_batch_tokens=config.update.micro_batch_tokens,
+    )
+    how = PlaySettings(
+        group_size=base.plan.episodes,
+        temperature=base.plan.temperature,
+        label="base graph",
+        step_limit=config.step_limit,
+        limits=limits,
+    )
+    with closing(open_world(EnvSpec(config.env, data, config.options))) as world:
+        tasks = sorted(world.tasks)
+    with Crew(spec, stored.weights, 1) as crew:
+        for place in range(0, len(tasks), _AT_ONCE):
+            played = crew.play("train", tasks[place : place + _AT_ONCE], how, keep=False)
+            graph.evolve(
+                RolloutBatch(tuple(played.rollouts)),
+                purification=base.plan.purification,
+                ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+                run="base graph",
+            )
+
+
+def _training_data(base: BaseGraph) -> Path | None:
+    return Splits.of(base.config.data, base.config.train_split, base.config.valid_split).train

@@ -1,0 +1,151 @@
+"""The report page: tables and figures are written from the committed records, the words between them are kept.
+
+A stretch of words stands between two marks, ``<!-- words: NAME -->`` and ``<!-- end of words -->``. Whoever writes the
+report writes there, in the page itself; all else is made anew each time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from proas.errors import DataError
+from proas.experiments.figures import draw_figures
+from proas.experiments.plan import Plan
+from proas.experiments.records import Results
+from proas.experiments.statistics import Findings, findings
+from proas.experiments.tables import all_tables, markdown
+
+__all__ = ["page_text", "write_page"]
+
+_WORDS = re.compile(r"<!-- words: (?P<name>[\w.-]+) -->\n(?P<text>.*?)<!-- end of words -->", re.DOTALL)
+
+_OPENING = """# Does it learn faster?
+
+Tables and figures are written by `proas evidence page` from the results under `experiments/results`; `make evidence`
+does every run again, then writes them from the new results. The words are written by hand.
+[Experiments](experiments.md) says how an experiment is described, run and counted.
+"""
+
+
+def write_page(plans: Sequence[Plan], results: Results, page: Path, figures: Path) -> tuple[list[Path], list[Findings]]:
+    """Write the page and its figures.
+
+    Args:
+        plans: The experiments, in the page's order.
+        results: The records.
+        page: The page; the words that it holds are kept.
+        figures: Folder of the figures.
+
+    Returns:
+        The files written, and what was found.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+        DataError: The page holds words for an experiment that is not among the plans, or cannot be written.
+    """
+    found = [findings(plan, results) for plan in plans]
+    words = _kept(page)
+    if lost := sorted(name for name in words.keys() - _places(plans) if words[name].strip()):
+        raise DataError(f"{page} holds words for {lost[0]!r}, which has no place", hint="move them, or keep its plan")
+    try:
+        drawn = [draw_figures(one, figures) for one in found]
+        page.parent.mkdir(parents=True, exist_ok=True)
+        links = [[Path(os.path.relpath(file, page.parent)).as_posix() for file in files] for files in drawn]
+        page.write_text(page_text(found, links, words), encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{error.filename} cannot be written: {error.strerror}", hint="name another place") from error
+    return [page, *(file for files in drawn for file in files)], found
+
+
+def page_text(found: Sequence[Findings], figures: Sequence[Sequence[str]], words: dict[str, str]) -> str:
+    """The page.
+
+    Args:
+        found: What the records say, in the page's order.
+        figures: Links of each experiment's figures.
+        words: Hand-written words by the name of their place.
+    """
+    lines = [*_OPENING.splitlines(), "", *_place("summary", words), ""]
+    for one, links in zip(found, figures, strict=True):
+        lines += _section(one, links, words)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(found: Findings, figures: Sequence[str], words: dict[str, str]) -> Iterator[str]:
+    plan = found.plan
+    yield f"## {plan.title}"
+    yield ""
+    yield plan.question
+    yield ""
+    yield from _place(plan.name, words)
+    yield ""
+    if not found.arms:
+        yield f"No results yet: `proas evidence run {plan.name}` makes them."
+        yield ""
+        return
+    yield _played(found)
+    yield ""
+    for note in found.notes:
+        yield f"- {note}"
+    if found.missing:
+        yield f"- {len(found.missing)} runs are missing: {', '.join(found.missing[:8])}" + (
+            " ..." if len(found.missing) > 8 else ""
+        )
+    if found.notes or found.missing:
+        yield ""
+    for link in figures:
+        what = "success over iterations" if link.endswith("-success.svg") else "what happens over training"
+        yield f"![{plan.title}: {what}]({link})"
+        yield ""
+    for table in all_tables(found):
+        yield f"### {plan.title}: {table.title[0].lower()}{table.title[1:]}"
+        yield ""
+        yield table.caption
+        yield ""
+        yield from markdown(table)
+        yield ""
+
+
+def _played(found: Findings) -> str:
+    record = next(iter(found.arms[0].records.values()))
+    settings, games = record.settings, record.games
+    recur = settings["recur"]
+    return (
+        f"On {games['label']}: {settings['iterations']} iterations of {settings['tasks']} tasks × "
+        f"{settings['group_size']} rollouts of at most {settings['step_limit']} steps"
+        + (f", {recur} training tasks" if recur else "")
+        + f"; success on {record.tasks} fixed validation tasks, every {settings['evaluation']['every']} iterations. "
+        f"What an arm sets otherwise is in the last table."
+    )
+
+
+def _place(name: str, words: dict[str, str]) -> Iterator[str]:
+    yield f"<!-- words: {name} -->"
+    yield from words.get(name, "").splitlines()
+    yield "<!-- end of words -->"
+
+
+def _places(plans: Sequence[Plan]) -> set[str]:
+    return {"summary", *(plan.name for plan in plans)}
+
+
+def _kept(page: Path) -> dict[str, str]:
+    """The hand-written words of a page.
+
+    Raises:
+        DataError: A mark has no counterpart, so that words would be lost.
+    """
+    if not page.is_file():
+        return {}
+    text = page.read_text(encoding="utf-8")
+    found = {match["name"]: match["text"] for match in _WORDS.finditer(text)}
+    opened, closed = text.count("<!-- words: "), text.count("<!-- end of words -->")
+    if not opened == closed == len(found):
+        raise DataError(
+            f"{page} has {opened} marks that open words, {closed} that end them and {len(found)} places",
+            hint="each <!-- words: NAME --> needs one <!-- end of words -->, and each name may come once",
+        )
+    return found

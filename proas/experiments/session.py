@@ -1,0 +1,206 @@
+"""Does a plan: games, warm starts, reference graphs, runs, records. What is there already is taken as it is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from proas.errors import ProASError, UsageError
+from proas.experiments.base_graphs import ensure_base_graph
+from proas.experiments.data import Games, find_games
+from proas.experiments.plan import Plan
+from proas.experiments.pool import Deadline, Failed, Listener, Pool, Ticket
+from proas.experiments.records import Record, condense, read_results, write_record
+from proas.experiments.schedule import BaseGraph, Folders, Run, WarmStart, schedule
+from proas.graph import Connection, ReferenceGraph
+from proas.training.run_directory import RunDirectory
+
+__all__ = ["Outcome", "Session"]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a plan.
+
+    Attributes:
+        games: What was played.
+        done: Runs finished by this call.
+        reused: Runs whose results were there.
+        failed: Runs given up.
+        left: Runs left over at the deadline, or because what they start from failed.
+    """
+
+    games: Games
+    done: list[str] = field(default_factory=list)
+    reused: list[str] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run has its result."""
+        return not self.failed and not self.left
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Does plans.
+
+    Attributes:
+        folder: Where games, warm starts and runs are kept.
+        results: Where the records are kept.
+        connect: Answers with the database; called once, and only where a run needs it.
+        listener: Who is told.
+        jobs: Runs side by side, each on one core.
+        deadline: When no more is begun.
+        data: Data that the user names.
+        keep_graphs: Leave the runs' own graphs in the database.
+        missing_only: Take every result that is there, whoever made it; otherwise only those of runs in ``folder``.
+    """
+
+    folder: Path
+    results: Path
+    connect: Callable[[], Connection]
+    listener: Listener
+    jobs: int = 1
+    deadline: Deadline = field(default_factory=Deadline)
+    data: Path | None = None
+    keep_graphs: bool = False
+    missing_only: bool = False
+
+    def run(self, plan: Plan) -> Outcome:
+        """Do what is left to do of a plan.
+
+        Raises:
+            UsageError: Settings that make no sense.
+            DataError: Games or results cannot be read or written.
+            GraphError: The database could not be asked.
+        """
+        if self.jobs < 1:
+            raise UsageError(f"{self.jobs} runs side by side make no progress", hint="give 1 or more")
+        folders = Folders(self.folder.absolute())
+        games = find_games(plan.data, plan.base_config(), folders.data, given=self.data)
+        if plan.data.source == "real" and games.kind == "generated":
+            self.listener.note(f"the {games.env} release is not at hand; {games.label} take its place")
+        outcome = Outcome(games)
+        stored = read_results(self.results)
+        for problem in stored.unreadable:
+            self.listener.note(f"left out: {problem}")
+        todo: list[Run] = []
+        reused: list[Run] = []
+        for run in schedule(plan, games, folders):
+            known = stored.find(run.digest, run.seed, games=games.identity, experiment=plan.name)
+            counts = known is not None and (self.missing_only or folders.finished(run.seed, run.place))
+            (reused if counts else todo).append(run)
+        outcome.reused += [run.key for run in reused]
+        if todo:
+            self._do(todo, outcome, folders, games)
+        return outcome
+
+    def _do(self, todo: list[Run], outcome: Outcome, folders: Folders, games: Games) -> None:
+        connection = self.connect() if any(run.config.uses_graph for run in todo) else None
+        pool = Pool(
+            self.jobs,
+            folders.logs,
+            self.listener,
+            environ={} if connection is None else _login(connection),
+            deadline=self.deadline,
+        )
+        cold = self._warm_starts(todo, pool, outcome)
+        bare = self._base_graphs([run for run in todo if run.warm.folder not in cold], connection, outcome, cold)
+        able = [run for run in todo if run.warm.folder not in cold and (run.base is None or run.base.name not in bare)]
+        outcome.left += [run.key for run in todo if run not in able]
+        by_key = {run.key: run for run in able}
+
+        def done(ticket: Ticket) -> str:
+            run = by_key[ticket.key]
+            record = condense(run, games, folder=folders.root, jobs=self.jobs)
+            write_record(record, self.results)
+            outcome.done.append(run.key)
+            if connection is not None and run.config.uses_graph and not self.keep_graphs:
+                _drop(connection, run.folder)
+            return _headline(record)
+
+        tickets = [
+            Ticket(run.key, run.folder, run.words, run.config.iterations, _check(connection, run)) for run in able
+        ]
+        failed, left = pool.run(tickets, done, before=len(outcome.reused))
+        outcome.failed += failed
+        outcome.left += [ticket.key for ticket in left]
+
+    def _warm_starts(self, todo: Sequence[Run], pool: Pool, outcome: Outcome) -> set[Path]:
+        """Make the warm starts that the runs need. Answers with the folders of those that are not there."""
+        wanted: dict[Path, WarmStart] = {}
+        for run in todo:
+            for warm in (run.warm, None if run.base is None else run.base.warm):
+                if warm is not None:
+                    wanted.setdefault(warm.folder, warm)
+        tickets = [Ticket(f"warm/{warm.name}", warm.folder, warm.words, 0) for warm in wanted.values()]
+        missing = [ticket for ticket in tickets if not ticket.finished]
+        failed, left = pool.run(missing, lambda ticket: _warm_headline(ticket.folder))
+        outcome.failed += failed
+        pool.expected = 0.0
+        given_up = {failure.key for failure in failed} | {ticket.key for ticket in left}
+        return {ticket.folder for ticket in missing if ticket.key in given_up and not ticket.finished}
+
+    def _base_graphs(
+        self, runs: Sequence[Run], connection: Connection | None, outcome: Outcome, cold: set[Path]
+    ) -> set[str]:
+        """Make the reference graphs that the runs start over. Answers with the names of those that are not there."""
+        wanted: dict[str, BaseGraph] = {run.base.name: run.base for run in runs if run.base is not None}
+        missing: set[str] = set()
+        for name, base in wanted.items():
+            assert connection is not None
+            if self.deadline.too_late_for(0) or (base.warm is not None and base.warm.folder in cold):
+                missing.add(name)
+                continue
+            counts = ensure_base_graph(base, connection)
+            self.listener.note(f"graph {name}: {counts['tasks']:,} tasks, {counts['transitions']:,} transitions")
+        return missing
+
+
+def _login(connection: Connection) -> dict[str, str]:
+    """Variables that name a database to a run."""
+    return {
+        "NEO4J_URI": connection.uri,
+        "NEO4J_USERNAME": connection.username,
+        "NEO4J_PASSWORD": connection.password.get_secret_value(),
+        "NEO4J_PASSWORD_FILE": "",
+        "NEO4J_DATABASE": connection.database,
+    }
+
+
+def _check(connection: Connection | None, run: Run) -> Callable[[], None]:
+    """Before a run goes on: without its graph it would go on from an empty one, so it is begun anew instead."""
+
+    def forget_if_lost() -> None:
+        directory = RunDirectory(run.folder)
+        if connection is None or not run.config.uses_graph or not directory.exists:
+            return
+        graph = ReferenceGraph(connection, str(directory.document().get("graph", "")))
+        if not graph.exists():
+            shutil.rmtree(run.folder)
+
+    return forget_if_lost
+
+
+def _drop(connection: Connection, folder: Path) -> None:
+    with suppress(ProASError):  # a graph that stays costs room, no result
+        graph = ReferenceGraph(connection, str(RunDirectory(folder).document().get("graph", "")))
+        if graph.exists():
+            graph.drop()
+
+
+def _headline(record: Record) -> str:
+    parts = [f"T={t} {100 * values['success'][-1]:.0f}%" for t, values in record.evaluations.items()]
+    return ", ".join([*parts, f"{record.seconds.get('total', 0.0):.1f} s an iteration"])
+
+
+def _warm_headline(folder: Path) -> str:
+    last = (RunDirectory(folder).final() or {}).get("last", {})
+    return ", ".join(
+        f"{name.split('/')[1][1:]}: {100 * value:.0f}%" for name, value in last.items() if name.endswith("/success")
+    )

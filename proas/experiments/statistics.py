@@ -1,0 +1,310 @@
+"""What the records of an experiment say: success over seeds, first iterations at targets, paired differences.
+
+*Early* is the mean of the first three evaluations after the start, *late* the mean of the last three. Differences are
+paired by seed (same seed: same tasks in the same order) with Student's t, and by evaluated task with a bootstrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from proas.envs.base import RewardSettings
+from proas.experiments.plan import Plan
+from proas.experiments.records import LATE, Record, Results
+from proas.experiments.schedule import arm_digest
+from proas.training.comparison import Interval, Spread, first_at
+
+__all__ = ["ArmResult", "Difference", "Findings", "Reached", "findings"]
+
+_DRAWS = 2000
+_REWARDS = RewardSettings()
+_ROUNDING = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """When a target was reached.
+
+    Attributes:
+        iterations: Mean first iteration over the seeds that reached it; ``None`` where none did.
+        reached: Number of those seeds.
+        seeds: Number of all.
+        at_least: A lower bound of the mean over all seeds: those that did not reach it count as the last iteration.
+    """
+
+    iterations: float | None
+    reached: int
+    seeds: int
+    at_least: float
+
+    @property
+    def censored(self) -> bool:
+        """Whether some seed never reached it."""
+        return self.reached < self.seeds
+
+    def shown(self) -> str:
+        """For a table."""
+        if not self.censored:
+            return f"{self.iterations:.1f}"
+        return f"> {self.at_least:.1f} ({self.reached} of {self.seeds})"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An arm against another, in late success at the first temperature.
+
+    Attributes:
+        over_seeds: Mean with Student's interval over the seeds that both have; ``None`` where they share none.
+        over_tasks: 95 % interval of the bootstrap over evaluated tasks; ``None`` where outcomes were not kept.
+        higher: Seeds in which this arm is higher.
+    """
+
+    over_seeds: Interval | None
+    over_tasks: tuple[float, float] | None
+    higher: int
+
+    def shown(self) -> str:
+        """Points of percent with the interval over seeds."""
+        return "-" if self.over_seeds is None else self.over_seeds.shown()
+
+    def shown_over_tasks(self) -> str:
+        """The bootstrap's interval."""
+        if self.over_tasks is None:
+            return "-"
+        low, high = self.over_tasks
+        return f"[{100 * low:+.1f}, {100 * high:+.1f}]"
+
+    def shown_higher(self) -> str:
+        """In how many seeds it is higher."""
+        return "-" if self.over_seeds is None else f"{self.higher} of {self.over_seeds.pairs}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmResult:
+    """What one arm came to.
+
+    Attributes:
+        name: The arm.
+        records: By seed.
+        early: By temperature.
+        late: By temperature.
+        last: By temperature, the last evaluation alone.
+        score: By temperature, late score in [0, 1]: more than the success in environments that pay in part.
+        rollouts: Success of the training rollouts in the last quarter.
+        reached: By target in percent.
+        speed_up: By target: iterations of the arm that it is set against first over its own, and whether that is a
+            lower bound (the other did not get there in every seed); ``None`` where this one did not in every seed.
+        kinds: By kind of task, late success at the first temperature.
+        against: By name of the other arm, in the plan's order.
+        seconds: Mean seconds an iteration by part.
+    """
+
+    name: str
+    records: Mapping[int, Record]
+    early: Mapping[str, Spread]
+    late: Mapping[str, Spread]
+    last: Mapping[str, Spread]
+    score: Mapping[str, Spread]
+    rollouts: Spread
+    reached: Mapping[float, Reached]
+    speed_up: Mapping[float, tuple[float, bool] | None]
+    kinds: Mapping[str, Spread]
+    against: Mapping[str, Difference]
+    seconds: Mapping[str, float]
+
+    def series(self, name: str) -> tuple[list[int], list[list[float | None]]]:
+        """A measurement over iterations, one row a seed; empty where it has none."""
+        first = next(iter(self.records.values()))
+        rows = [r.series[name] for r in self.records.values() if name in r.series and r.at == first.at]
+        return (list(first.at), rows) if rows else ([], [])
+
+    def curve(self, temperature: str) -> tuple[list[int], list[list[float]]]:
+        """Success over the evaluations, one row a seed."""
+        first = next(iter(self.records.values()))
+        rows = [r.evaluations[temperature]["success"] for r in self.records.values() if r.evaluated == first.evaluated]
+        return list(first.evaluated), rows
+
+    def ends(self, name: str) -> tuple[float, float] | None:
+        """A measurement's mean over the first and over the last quarter of the iterations."""
+        _, rows = self.series(name)
+        quarters: list[tuple[float, float]] = []
+        for row in rows:
+            values = [value for value in row if value is not None]
+            if values:
+                size = max(1, len(values) // 4)
+                quarters.append((float(np.mean(values[:size])), float(np.mean(values[-size:]))))
+        if not quarters:
+            return None
+        return float(np.mean([q[0] for q in quarters])), float(np.mean([q[1] for q in quarters]))
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the records say about a plan.
+
+    Attributes:
+        plan: The plan.
+        arms: Those that have results, in the plan's order.
+        missing: Runs of the plan without a result.
+        notes: What makes the records hard to compare, and what was left out.
+        temperatures: Of the evaluations.
+    """
+
+    plan: Plan
+    arms: tuple[ArmResult, ...]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+    temperatures: tuple[str, ...]
+
+    @property
+    def pays_in_part(self) -> bool:
+        """Whether scores say more than success."""
+        return any(
+            abs(arm.score[t].mean - arm.late[t].mean) > _ROUNDING for arm in self.arms for t in self.temperatures
+        )
+
+
+def findings(plan: Plan, results: Results) -> Findings:
+    """What the records say about a plan.
+
+    Records of other settings are left out; where there are records on several sets of games, those on the set with
+    the most records count.
+
+    Args:
+        plan: The plan; its own arms and seeds only.
+        results: All records.
+    """
+    digests = {arm: arm_digest(plan, arm) for arm in plan.arms}
+    identity, notes = _games(plan, results, digests)
+    found: dict[str, dict[int, Record]] = {}
+    missing: list[str] = []
+    for arm in plan.arms:
+        for seed in plan.seeds:
+            record = results.find(digests[arm], seed, games=identity, experiment=plan.name)
+            if record is None:
+                missing.append(f"{arm}-s{seed}")
+            else:
+                found.setdefault(arm, {})[seed] = record
+    temperatures = tuple(f"{t:g}" for t in plan.base_config().evaluation.temperatures)
+    notes += _stale(plan, results, digests)
+    arms = tuple(_arm(name, found, plan, temperatures) for name in found)
+    return Findings(plan, arms, tuple(missing), tuple(notes), temperatures)
+
+
+def _games(plan: Plan, results: Results, digests: Mapping[str, str]) -> tuple[str, list[str]]:
+    """The games that count, and a note where others were left out."""
+    mine = [record for record in results.records if record.digest in digests.values() and record.seed in plan.seeds]
+    counts: dict[str, int] = {}
+    for record in mine:
+        counts[record.identity] = counts.get(record.identity, 0) + 1
+    if not counts:
+        return "", []
+    most = max(counts, key=lambda identity: (counts[identity], identity))
+    others = sum(counts.values()) - counts[most]
+    return most, [f"{others} results on other games are left out"] if others else []
+
+
+def _stale(plan: Plan, results: Results, digests: Mapping[str, str]) -> list[str]:
+    stale = [
+        f"{record.arm}-s{record.seed}"
+        for record in results.records
+        if record.experiment == plan.name and record.digest != digests.get(record.arm, record.digest)
+    ]
+    return [f"{len(stale)} results of other settings are left out: {', '.join(sorted(stale)[:6])}"] if stale else []
+
+
+def _arm(name: str, found: Mapping[str, Mapping[int, Record]], plan: Plan, temperatures: Sequence[str]) -> ArmResult:
+    records = found[name]
+    mine = list(records.values())
+    first = temperatures[0]
+    reached = {target: _reached(mine, first, target) for target in plan.targets}
+    base = list(found.get(plan.against(name)[0], {}).values())
+    others = [other for other in plan.against(name) if other in found and other != name]
+    kinds = sorted({kind for record in mine for kind in record.kinds.get(first, {})})
+    parts = sorted({part for record in mine for part in record.seconds})
+    return ArmResult(
+        name=name,
+        records=records,
+        early={t: Spread.of([_early(record, t) for record in mine]) for t in temperatures},
+        late={t: Spread.of([_late(record, t) for record in mine]) for t in temperatures},
+        last={t: Spread.of([record.evaluations[t]["success"][-1] for record in mine]) for t in temperatures},
+        score={t: Spread.of([_score(record, t) for record in mine]) for t in temperatures},
+        rollouts=Spread.of([_late_rollouts(record) for record in mine]),
+        reached=reached,
+        speed_up={t: _speed_up(reached[t], _reached(base, first, t) if base else None) for t in plan.targets},
+        kinds={kind: Spread.of([r.kinds[first][kind] for r in mine if kind in r.kinds[first]]) for kind in kinds},
+        against={other: _difference(records, found[other], first) for other in others},
+        seconds={part: float(np.mean([r.seconds[part] for r in mine if part in r.seconds])) for part in parts},
+    )
+
+
+def _early(record: Record, temperature: str) -> float:
+    values = record.evaluations[temperature]["success"]
+    return float(np.mean(values[1 : 1 + LATE] or values))
+
+
+def _late(record: Record, temperature: str) -> float:
+    return float(np.mean(record.evaluations[temperature]["success"][-LATE:]))
+
+
+def _score(record: Record, temperature: str) -> float:
+    """Late return as a share of a success's, the penalties of invalid steps given back."""
+    late = {name: np.array(values[-LATE:]) for name, values in record.evaluations[temperature].items()}
+    paid = late["reward"] - _REWARDS.invalid * late["invalid"] * late["steps"]
+    return float(np.mean(paid)) / _REWARDS.success
+
+
+def _late_rollouts(record: Record) -> float:
+    values = [value for value in record.series.get("rollout/success", []) if value is not None]
+    return float(np.mean(values[-max(1, len(values) // 4) :])) if values else 0.0
+
+
+def _reached(records: Sequence[Record], temperature: str, target: float) -> Reached:
+    firsts: list[int | None] = []
+    bounds: list[int] = []
+    for record in records:
+        curve = dict(zip(record.evaluated, record.evaluations[temperature]["success"], strict=True))
+        first = first_at(curve, target / 100)
+        firsts.append(first)
+        bounds.append(record.iterations if first is None else first)
+    there = [first for first in firsts if first is not None]
+    mean = float(np.mean(there)) if there else None
+    return Reached(mean, len(there), len(records), float(np.mean(bounds)))
+
+
+def _speed_up(own: Reached, base: Reached | None) -> tuple[float, bool] | None:
+    if base is None or own.censored or not own.iterations:
+        return None
+    return base.at_least / own.iterations, base.censored
+
+
+def _difference(own: Mapping[int, Record], other: Mapping[int, Record], temperature: str) -> Difference:
+    shared = sorted(own.keys() & other.keys())
+    pairs = [_late(own[seed], temperature) - _late(other[seed], temperature) for seed in shared]
+    tasks = [_paired_tasks(own[seed], other[seed], temperature) for seed in shared]
+    return Difference(
+        over_seeds=Interval.of(pairs) if pairs else None,
+        over_tasks=_bootstrap([rows for rows in tasks if rows is not None]) if None not in tasks else None,
+        higher=sum(pair > 0 for pair in pairs),
+    )
+
+
+def _paired_tasks(own: Record, other: Record, temperature: str) -> list[float] | None:
+    mine, theirs = own.solved(temperature), other.solved(temperature)
+    if mine is None or theirs is None or len(mine) != len(theirs):
+        return None
+    return [a - b for a, b in zip(mine, theirs, strict=True)]
+
+
+def _bootstrap(rows: Iterable[Sequence[float]]) -> tuple[float, float] | None:
+    """95 % interval of the mean difference when the evaluated tasks are drawn anew, the same for all seeds."""
+    table = [list(row) for row in rows]
+    if not table or len({len(row) for row in table}) > 1:
+        return None
+    by_task = np.mean(np.array(table), axis=0)
+    draws = np.random.default_rng(0).integers(0, len(by_task), size=(_DRAWS, len(by_task)))
+    low, high = np.percentile(by_task[draws].mean(axis=1), [2.5, 97.5])
+    return float(low), float(high)
