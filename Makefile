@@ -77,10 +77,15 @@ $(VERL): pyproject.toml tests/verl/requirements.txt tests/verl/overrides.txt
 	$(VENV_VERL)/bin/uv pip install --quiet --no-deps trinity-rft==0.6.0
 	@touch $@
 
-test-verl:  ## Test the verl plug-in in an environment of its own: whole steps of verl, on the CPU
+# Two at a time, as most of a run of verl is one process waiting for another. The reference trainer's tests come along:
+# they need torch, which `make test` does without.
+TESTS_VERL := tests/verl tests/unit/training tests/integration/training tests/e2e/test_training.py
+
+test-verl:  ## Test the verl plug-in and the trainer in an environment that has verl and torch: whole steps, on the CPU
 	@if [ -z "$(PYTHON_VERL)" ]; then \
 		echo "Not run: verl needs Python 3.11 or 3.12, and none was found. PYTHON_VERL=... names one."; \
-	else $(MAKE) --no-print-directory $(VERL) && $(VENV_VERL)/bin/python -m pytest tests/verl; fi
+	else $(MAKE) --no-print-directory $(VERL) && $(VENV_VERL)/bin/python -m pytest -n 2 --dist loadfile \
+		--no-loadscope-reorder --durations 15 $(TESTS_VERL); fi
 
 lint: $(DEV)  ## Check style
 	$(RUN) ruff check .

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from proas.graph.connect import Connection
 from proas.graph.migrations import migrate
+from proas.graph.store import ReferenceGraph
+from proas.graph_builders import build_graph, builder
 from proas.localdb import ServerInfo
 
 HERE = Path(__file__).parent
@@ -57,3 +61,28 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory, games: Path) -> Path:
     from proas.envs import EnvSpec, open_world
 
     return make_model(tmp_path_factory.mktemp("model"), open_world(EnvSpec("alfworld", games)))
+
+
+@pytest.fixture
+def seeded(graph: ReferenceGraph, games: Path) -> ReferenceGraph:
+    """The games' plans, as `proas graph build alfworld` stores them."""
+    report = build_graph("alfworld", builder("alfworld"), graph, data=games)
+    assert report.added_tasks == 4
+    return graph
+
+
+@pytest.fixture
+def command(
+    seeded: ReferenceGraph, games: Path, tiny_model: Path, tmp_path: Path
+) -> Callable[..., tuple[list[str], str]]:
+    """Words of a run, and the name of its layer."""
+    from cpu_run import scaled_down
+
+    from proas.integrations.verl.presets import PRESETS, RunPlan
+
+    def words(algorithm: str, loop: str, *, data: Path = games, **more: Any) -> tuple[list[str], str]:
+        layer = f"{seeded.name}.layer"
+        plan = RunPlan(str(data), str(data), seeded.name, layer, loop=loop)  # type: ignore[arg-type]
+        return scaled_down(PRESETS[f"alfworld-1.5b-{algorithm}"], plan, tiny_model, tmp_path, **more), layer
+
+    return words

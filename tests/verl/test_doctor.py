@@ -67,17 +67,33 @@ def test_a_plug_in_that_cannot_be_loaded(
     assert "out of order" in checks["plug-in"]["found"]
 
 
-def test_the_wrong_release(
-    connection: Connection, games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from proas.envs import EnvSpec
-    from proas.integrations.health import Wanted, examine
+def test_trl_beside_verl(filled: ReferenceGraph, connection: Connection, games: Path, tmp_path: Path) -> None:
+    """verl's workers look for a class that TRL no longer has, and fail where TRL is there at all."""
+    (tmp_path / "trl").mkdir()
+    (tmp_path / "trl" / "__init__.py").touch()
+    code, checks = doctor(connection, games, filled.name, PYTHONPATH=str(tmp_path))
+    assert code == 1
+    assert [name for name, check in checks.items() if check["ok"] is False] == ["plug-in"]
+    assert "pip uninstall trl" in checks["plug-in"]["found"]
 
-    older = tmp_path / "verl-0.8.0.dist-info"
-    older.mkdir()
-    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: verl\nVersion: 0.8.0\n", encoding="utf-8")
+
+def test_wrong_releases(connection: Connection, games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from proas.envs import EnvSpec
+    from proas.integrations import health
+
+    def look() -> dict[str, health.Finding]:
+        wanted = health.Wanted(("verl",), lambda: connection, None, EnvSpec("alfworld", games))
+        return {finding.name: finding for finding in health.examine(wanted)}
+
+    for name, version in (("verl", "0.8.0"), ("TransferQueue", "0.1.9")):
+        older = tmp_path / f"{name}-{version}.dist-info"
+        older.mkdir()
+        (older / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    found = examine(Wanted(("verl",), lambda: connection, None, EnvSpec("alfworld", games)))
-    verl = next(finding for finding in found if finding.name == "verl")
-    assert (verl.ok, verl.found) == (False, "0.8.0")
-    assert "verl==0.9.1" in verl.advice
+    found = look()
+    assert (found["verl"].ok, found["verl"].found) == (False, "0.8.0")
+    assert "verl==0.9.1" in found["verl"].advice
+    assert found["verl's companions"].ok is False
+    assert "TransferQueue 0.1.9, not 0.1.11" in found["verl's companions"].found
+    monkeypatch.setattr(health, "_COMPANIONS", {**health._COMPANIONS, "a-package-to-come": ""})
+    assert look()["verl's companions"].found == "not installed: a-package-to-come"

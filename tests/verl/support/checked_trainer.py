@@ -1,4 +1,4 @@
-"""The trainer ``proas_sync`` with a witness: what verl is about to learn from, written down beside what was recorded.
+"""The plug-in's trainers with a witness: what verl is about to learn from, written down beside what was recorded.
 
 Nothing is computed here. After the trainer has shaped a batch, the advantages that the actor will read are read from
 the queue again and written with the rollouts behind them, for the test to hold against ``proas.shaping``.
@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import transfer_queue as tq
-from verl.trainer.ppo.v1 import register_trainer
+from verl.trainer.ppo.v1 import PPOTrainer, get_trainer_cls, register_trainer
 
-from proas.integrations.verl.trainers import ProASTrainerSync
+from proas.integrations.verl.trainers import MODES
 
 assert verl is not None
 
 
-@register_trainer("proas_sync_witnessed")
-class WitnessedTrainer(ProASTrainerSync):
-    """Writes one JSON line a row to the file that ``PROAS_TEST_WITNESS`` names."""
+class _Witnessed(PPOTrainer):
+    """Writes one JSON line a row to the file that ``PROAS_TEST_WITNESS`` names. Mixed into a trainer, before it."""
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         batch = super()._compute_advantage(batch, metrics)
@@ -44,6 +43,11 @@ class WitnessedTrainer(ProASTrainerSync):
                     "carried": extras[i].get("proas"),
                 }
                 file.write(json.dumps(row) + "\n")
-            shown = {name: float(value) for name, value in metrics.items() if name.startswith("proas/")}
+            shown = {name: float(value) for name, value in metrics.items() if isinstance(value, int | float)}
             file.write(json.dumps({"step": self.global_steps, "metrics": shown}) + "\n")
         return batch
+
+
+for mode in MODES:
+    ours = get_trainer_cls(mode)
+    register_trainer(f"{mode}_witnessed")(type(f"Witnessed{ours.__name__}", (_Witnessed, ours), {}))

@@ -1,7 +1,8 @@
 """A CPU as a device of verl, through verl's own registries, so that one whole training step runs without a GPU.
 
 Loaded by ``VERL_USE_EXTERNAL_MODULES=cpu_backend`` with ``VERL_PLATFORM=cpu``, in every process of the run. It brings a
-platform, FSDP's engine for it, and a rollout engine (:mod:`guided_server`); verl itself is as released.
+platform, FSDP's engine for it, a rollout engine (:mod:`guided_server`), and a checkpoint engine, which carries weights
+to a rollout engine on devices of its own as NCCL does on GPUs; verl itself is as released.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import types
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import torch
@@ -112,6 +113,7 @@ def _engines() -> None:
     from verl.workers.rollout import base as rollout_base
     from verl.workers.rollout.base import BaseRollout
     from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry
+    from verl.workers.rollout.utils import ensure_async_iterator
 
     EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device=["cpu"])(
         FSDPEngineWithLMHead
@@ -135,18 +137,59 @@ def _engines() -> None:
         async def release(self) -> None:
             return None
 
+        def __init__(self, config: Any, model_config: Any, device_mesh: Any, replica_rank: int = 0) -> None:
+            super().__init__(config, model_config, device_mesh)
+            self.replica_rank = max(replica_rank, 0)
+
         def generate_sequences(self, prompts: Any) -> Any:
             raise NotImplementedError
 
         async def update_weights(self, weights: Any, **more: Any) -> None:
-            state = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights}
-            await ray.get_actor("guided-0").load.remote(state, more.get("global_steps"))
+            state = {name: tensor.detach().float().numpy() async for name, tensor in ensure_async_iterator(weights)}
+            await ray.get_actor(f"guided-{self.replica_rank}").load.remote(state, more.get("global_steps"))
 
     globals()["GuidedRollout"] = GuidedRollout
     rollout_base._ROLLOUT_REGISTRY["guided", "async"] = "cpu_backend.GuidedRollout"
     RolloutReplicaRegistry.register("guided", lambda: GuidedReplica)
 
 
+def _weights_by_queue() -> None:
+    """A checkpoint engine for asynchronous training: NCCL, which verl would use, knows no CPU."""
+    from ray.util.queue import Queue
+    from verl.checkpoint_engine.base import CheckpointEngine, CheckpointEngineRegistry
+
+    @CheckpointEngineRegistry.register("queue")
+    class QueueEngine(CheckpointEngine):
+        """One trainer and one engine, with a queue of Ray's between them."""
+
+        def __init__(self, bucket_size: int, is_master: bool = False) -> None:
+            self._is_master = is_master
+            self._queue: Any = None
+
+        def prepare(self) -> dict[str, Any]:
+            return {"queue": Queue() if self._is_master else None}
+
+        @classmethod
+        def build_topology(cls, actors: int, engines: int, metadata: list[dict[str, Any]]) -> tuple[Any, Any]:
+            queue = metadata[0]["queue"]
+            return {"queue": [queue] * actors}, {"queue": [queue] * engines}
+
+        def init_process_group(self, queue: Any) -> None:
+            self._queue = queue
+
+        def finalize(self) -> None:
+            if self._is_master:
+                self._queue.shutdown()
+
+        async def send_weights(self, weights: Any, global_steps: int | None = None) -> None:
+            await self._queue.put_async([(name, tensor.detach().cpu()) for name, tensor in weights])
+
+        async def receive_weights(self, global_steps: int | None = None) -> AsyncIterator[tuple[str, torch.Tensor]]:
+            for name, tensor in await self._queue.get_async():
+                yield name, tensor
+
+
 if os.environ.get("VERL_PLATFORM") == "cpu":
     _one_backend()
     _engines()
+    _weights_by_queue()

@@ -1,0 +1,80 @@
+"""What ``proas.shaping`` says of the rollouts of a run, against what verl was about to learn from."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from proas.graph.store import ReferenceGraph
+from proas.rollouts import Rollout, RolloutBatch
+from proas.shaping import preset as shaping_preset
+from proas.shaping import shape
+from proas.states import ladder_for
+
+Rows = Sequence[dict[str, Any]]
+
+
+def rollouts_of(rows: Rows) -> RolloutBatch:
+    """The rollouts as the agent loops recorded them."""
+    parts: dict[str, dict[int, Rollout]] = {}
+    for row in rows:
+        if not row["padding"]:
+            part = Rollout.model_validate_json(row["carried"]["rollout"])
+            parts.setdefault(part.id, {})[row["carried"]["first"]] = part
+    whole = [
+        first.model_copy(update={"steps": tuple(step for _, part in sorted(some.items()) for step in part.steps)})
+        for some in parts.values()
+        for first in [some[0]]
+    ]
+    return RolloutBatch(tuple(whole))
+
+
+def check_against_shaping(rows: Rows, layer: ReferenceGraph, algorithm: str, *, version: int = 0) -> RolloutBatch:
+    """Every token's advantage is its step's, from labels and estimators that verl had no part in.
+
+    Args:
+        rows: The witness's rows of one batch.
+        layer: The run's layer.
+        algorithm: What computes the advantages.
+        version: Version of the layer that labels are read from.
+
+    Returns:
+        The rollouts, with the advantages that were expected.
+    """
+    config = shaping_preset("paper").updated({"algorithm": algorithm, "invalid_penalty": "recorded"})
+    expected = shape(layer.label(rollouts_of(rows), version=version), config)
+    steps = {rollout.id: rollout.steps for rollout in expected.batch}
+    compared = 0
+    for row in rows:
+        if row["padding"]:
+            assert not any(row["mask"])
+            continue
+        name = json.loads(row["carried"]["rollout"])["id"]
+        claimed = [False] * len(row["mask"])
+        for t, (start, end) in enumerate(row["carried"]["spans"], start=row["carried"]["first"]):
+            assert steps[name][t].tokens == end - start
+            for place in range(start, end):
+                assert row["mask"][place] == 1
+                assert math.isclose(row["advantages"][place], steps[name][t].advantage, rel_tol=1e-6, abs_tol=1e-6)
+                claimed[place] = True
+                compared += 1
+        for place, sampled in enumerate(row["mask"]):
+            assert claimed[place] or not sampled, "every sampled token belongs to a step"
+            assert claimed[place] or row["advantages"][place] == 0
+    assert compared == sum(step.tokens for rollout in expected.batch for step in rollout.steps) > 0
+    return expected.batch
+
+
+def check_growth(batch: RolloutBatch, layer: ReferenceGraph, seeded: ReferenceGraph) -> None:
+    """The layer has learnt what the batch's successes teach, and nothing else."""
+    won = [rollout for rollout in batch if rollout.success]
+    assert won, "the games are easy enough that some rollout solves one"
+    assert layer.stats().successes == len(won)
+    control = ReferenceGraph.create(seeded.connection, f"{layer.name}.control", base=seeded.name)
+    control.evolve(batch, ladder_of=lambda r: ladder_for(r.env, r.task, r.goal), version=1)
+    for task in {rollout.task for rollout in won}:
+        learnt, wanted = layer.read(task), control.read(task)
+        assert {t.key: t.support for t in learnt.transitions} == {t.key: t.support for t in wanted.transitions}
+    assert layer.verify().ok
