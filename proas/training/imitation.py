@@ -23,24 +23,27 @@ __all__ = ["Demonstrator", "ImitationStep", "collect_demonstrations", "expert_ve
 
 
 class Demonstrator:
-    """Acts by the environment's expert with some probability, else by its noisy policy.
+    """Acts by the environment's expert with some probability, else errs.
 
     Args:
         world: Whose policies act.
         rng: Source of randomness.
         skill: Probability of the expert.
+        slips: Share of the errors that its noisy policy makes; the others are those of its random one.
 
     Raises:
         UsageError: The world has no expert.
     """
 
-    def __init__(self, world: World, rng: random.Random, skill: float) -> None:
+    def __init__(self, world: World, rng: random.Random, skill: float, slips: float = 1.0) -> None:
         if "expert" not in world.policies:
             raise UsageError(f"{world.name} has no expert to imitate", hint="start from another run: --init RUN")
         self._rng = rng
         self._skill = skill
+        self._slips = slips
         self._expert: Policy = world.policy("expert", rng)
         self._noisy: Policy = world.policy("noisy" if "noisy" in world.policies else "random", rng)
+        self._random: Policy = world.policy("random", rng)
 
     def act(self, env: Environment) -> str:
         """The next action."""
@@ -49,7 +52,8 @@ class Demonstrator:
                 return self._expert.act(env)
             except EnvironmentFailure:
                 pass  # errors led into a dead end; it stumbles on
-        return self._noisy.act(env)
+        errs = self._noisy if self._slips >= 1 or self._rng.random() < self._slips else self._random
+        return errs.act(env)
 
 
 def collect_demonstrations(
@@ -71,7 +75,7 @@ def collect_demonstrations(
             tried += 1
             rng = random.Random(digest("demonstration", seed, task, number))  # noqa: S311 - no secret
             try:
-                rollout = play(env, Demonstrator(world, rng, settings.skill), task, number)
+                rollout = play(env, Demonstrator(world, rng, settings.skill, settings.slips), task, number)
             except TaskError:
                 continue
             if rollout.success or not settings.successes_only:
