@@ -22,7 +22,17 @@ from proas.states.kinds import state_kind
 from proas.states.observer import StateMaker
 from proas.subgoals import GOAL_REACHED, Ladder
 
-__all__ = ["LIFTED", "LiftedTask", "Lifting", "Move", "lift_rollouts", "lifting_for", "lifts", "require_lifting"]
+__all__ = [
+    "LIFTED",
+    "LiftedRollouts",
+    "LiftedTask",
+    "Lifting",
+    "Move",
+    "lift_rollouts",
+    "lifting_for",
+    "lifts",
+    "require_lifting",
+]
 
 LIFTED = "lifted/"
 """How the key of a lifted task begins."""

@@ -21,9 +21,9 @@ class Clock:
         self._laps: dict[str, float] = {}
 
     def lap(self, name: str) -> None:
-        """The part that ends now."""
+        """The part that ends now; one that is named again goes on."""
         now = time.perf_counter()
-        self._laps[name] = now - self._last
+        self._laps[name] = self._laps.get(name, 0.0) + now - self._last
         self._last = now
 
     def metrics(self, played: PlayReport) -> dict[str, float]:
@@ -40,8 +40,9 @@ class Clock:
         }
 
 
-def play_metrics(played: PlayReport, batch: RolloutBatch) -> dict[str, float]:
-    """``rollout/...``."""
+def play_metrics(played: PlayReport) -> dict[str, float]:
+    """``rollout/...``, of the rollouts that began at their task's own start."""
+    batch = RolloutBatch(tuple(r for r, given in zip(played.rollouts, played.given, strict=True) if not given))
     count, steps = max(1, len(batch)), max(1, batch.steps)
     won = [len(rollout.steps) for rollout in batch if rollout.success]
     return {

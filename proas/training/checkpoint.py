@@ -36,6 +36,7 @@ class Checkpoint:
         position: Tasks taken from the stream.
         episodes: Episodes played in training so far.
         memory: What an estimator keeps between iterations, as plain values.
+        starts: Where rollouts of each task begin (``proas.training.starts``), as plain values.
     """
 
     iteration: int
@@ -46,6 +47,7 @@ class Checkpoint:
     position: int = 0
     episodes: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
+    starts: dict[str, Any] = field(default_factory=dict)
 
     def write(self, folder: Path) -> Path:
         """Write it, whole or not at all, and answer with its path."""
@@ -70,7 +72,7 @@ class Checkpoint:
             raise DataError(f"{file} cannot be read: {error}", hint="take an earlier checkpoint") from error
         if not isinstance(document, dict) or document.get("form") != FORM:
             raise DataError(f"{file} is no checkpoint of this version of ProAS", hint="train anew")
-        return cls(**{name: document[name] for name in cls.__slots__})
+        return cls(**{name: document[name] for name in cls.__slots__ if name in document})
 
 
 def _checkpoints(folder: Path) -> list[tuple[int, Path]]:

@@ -5,9 +5,7 @@ A setting is named by its path, for example ``update.learning_rate``; ``--set`` 
 
 from __future__ import annotations
 
-import difflib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_args
 
@@ -15,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from proas.errors import UsageError
 from proas.shaping.config import ShapingConfig
+from proas.training.setting_paths import plain, put
+from proas.training.start_settings import StartSettings
 
 __all__ = [
     "ALGORITHMS",
@@ -23,6 +23,7 @@ __all__ = [
     "EstimatorSettings",
     "EvaluationSettings",
     "PolicySettings",
+    "StartSettings",
     "TextSettings",
     "TrainConfig",
     "UpdateSettings",
@@ -211,6 +212,8 @@ class TrainConfig(_Settings):
         temperature: Of drawing while training.
         recur: Train on so many tasks only, again and again; 0 for all.
         graph_base: Name of the reference graph that the run's layer lies over; empty for a graph that starts empty.
+        lifted: Let lifted tasks of the graph label as well: `off`, rollouts of `uncovered` tasks, or `always` where a
+            step's own transition is not there; successes then join them too.
         graph_emptied: Forget what the run's own graph has learnt before each iteration's successes join it: a control.
         workers: Processes that play and compute gradients.
         checkpoint_every: Iterations between checkpoints.
@@ -220,6 +223,7 @@ class TrainConfig(_Settings):
         warm_start: Imitation before the first iteration.
         update: The update.
         estimator: Settings of the estimators.
+        starts: Starting points.
         evaluation: Evaluation.
     """
 
@@ -239,6 +243,7 @@ class TrainConfig(_Settings):
     temperature: Positive = 1.0
     recur: Natural = 0
     graph_base: str = ""
+    lifted: Literal["off", "uncovered", "always"] = "off"
     graph_emptied: bool = False
     workers: Count = 1
     checkpoint_every: Count = 10
@@ -248,7 +253,13 @@ class TrainConfig(_Settings):
     warm_start: WarmStartSettings = WarmStartSettings()
     update: UpdateSettings = UpdateSettings()
     estimator: EstimatorSettings = EstimatorSettings()
+    starts: StartSettings = StartSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+
+    @model_validator(mode="after")
+    def _starts_fit(self) -> TrainConfig:
+        self.starts.check(self.group_size)
+        return self
 
     @property
     def base_shaping(self) -> ShapingConfig:
@@ -259,7 +270,7 @@ class TrainConfig(_Settings):
     @property
     def uses_graph(self) -> bool:
         """Whether the run needs a reference graph."""
-        return self.algorithm != "sft" and self.shaping.needs_labels
+        return self.algorithm != "sft" and (self.shaping.needs_labels or self.starts.share > 0)
 
     @property
     def clip_high(self) -> float:
@@ -279,7 +290,13 @@ class TrainConfig(_Settings):
 
     @property
     def arm(self) -> str:
-        """A short name of what is compared: the algorithm and its shaping."""
+        """A short name of what is compared: the algorithm, its shaping, and what is done beside."""
+        beside = [f"lifted={self.lifted}"] if self.lifted != "off" else []
+        beside += [f"starts={self.starts.share:g}"] if self.starts.share else []
+        return " ".join([self._method, *beside])
+
+    @property
+    def _method(self) -> str:
         shaping = self.shaping
         if self.algorithm == "sft" or not shaping.needs_verdicts:
             return self.algorithm
@@ -305,7 +322,7 @@ class TrainConfig(_Settings):
             if path[0] == "shaping" and len(path) == 2:
                 shaping[path[1]] = value
                 continue
-            _put(document, path, name, _plain(value))
+            put(document, path, name, plain(value))
         try:
             changed = TrainConfig.model_validate({**document, "shaping": self.shaping.updated(shaping)})
         except ValidationError as error:
@@ -328,42 +345,6 @@ class TrainConfig(_Settings):
             return cls.model_validate(dict(document))
         except ValidationError as error:
             raise _usage_error(error) from None
-
-
-def _put(document: dict[str, Any], path: list[str], name: str, value: object) -> None:
-    """Replace one value of a document of settings, in place."""
-    place: Any = document
-    for key in path[:-1]:
-        place = place.get(key) if isinstance(place, dict) else None
-    if not isinstance(place, dict) or (path[-1] not in place and path[0] != "options"):
-        near = difflib.get_close_matches(name, list(_names(document)), n=1)
-        guess = f"did you mean {near[0]}?" if near else "docs/training.md lists them"
-        raise UsageError(f"there is no setting {name!r}", hint=guess)
-    if isinstance(place.get(path[-1]), dict):
-        raise UsageError(
-            f"{name} is a group of settings", hint=f"name one of them, such as {name}.{next(iter(place[path[-1]]), '')}"
-        )
-    place[path[-1]] = value
-
-
-def _names(document: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    for name, value in document.items():
-        if isinstance(value, dict):
-            yield from _names(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}"
-
-
-def _plain(value: object) -> object:
-    """A list or an absent value that was written as text."""
-    if value in ("none", "null"):
-        return None
-    if isinstance(value, str) and value.startswith("["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _usage_error(error: ValidationError) -> UsageError:

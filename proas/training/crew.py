@@ -64,10 +64,10 @@ class Crew:
         parts = self._all(
             "play", [((split, tasks[i :: self._size]), {"how": how, "keep": keep}) for i in range(self._size)]
         )
-        rollouts: dict[str, list[tuple[Rollout, Floats, float]]] = {}
+        rollouts: dict[str, list[tuple[Rollout, Floats, float, int]]] = {}
         rejects: dict[str, Reject] = {}
         for part in parts:
-            for row in zip(part.rollouts, part.values, part.entropy, strict=True):
+            for row in zip(part.rollouts, part.values, part.entropy, part.given, strict=True):
                 rollouts.setdefault(row[0].task, []).append(row)
             rejects.update({reject.id: reject for reject in part.rejects})
         ordered = [row for task in tasks for row in rollouts.get(task, ())]
@@ -79,6 +79,7 @@ class Crew:
             entropy=[row[2] for row in ordered],
             environment_seconds=max(part.environment_seconds for part in parts),
             policy_seconds=max(part.policy_seconds for part in parts),
+            given=[row[3] for row in ordered],
         )
 
     def take(self, demonstrations: Sequence[Rollout]) -> int:

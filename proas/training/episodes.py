@@ -36,7 +36,7 @@ class TextLimits:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One rollout and its tokens. A rollout has S steps; its actions have A tokens in all.
+    """One rollout and its tokens. S of its steps are the policy's own; their actions have A tokens in all.
 
     Attributes:
         rollout: The record that goes to labels and shaping.
@@ -47,6 +47,8 @@ class Episode:
         logprobs: Log-probability of each action token when it was drawn, at the temperature of drawing, ``(A,)``.
         values: The critic's value before each action, ``(S,)``.
         entropy: Mean entropy of the distributions that the action tokens were drawn from, in nats.
+        given: How many of the rollout's first steps were given (``proas.training.starts``); they are history, and no
+            words of the policy.
     """
 
     rollout: Rollout
@@ -56,6 +58,7 @@ class Episode:
     logprobs: Floats
     values: Floats
     entropy: float = 0.0
+    given: int = 0
 
     @property
     def action_places(self) -> Ints:

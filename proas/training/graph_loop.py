@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proas.graph import ReferenceGraph
+from proas.graph.fallback import LiftedReport, LiftedUse, label_with_fallback
 from proas.graph.reports import EvolveReport, LabelReport
-from proas.rollouts import RolloutBatch
+from proas.graph.ways import Way, shortest_ways
+from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import Growth, ShapingConfig
 from proas.states import ladder_for
+from proas.states.lifting import LiftedRollouts, lift_rollouts
+from proas.subgoals import Ladder
 
 __all__ = ["GraphLoop", "Labelled"]
 
@@ -44,13 +49,23 @@ class GraphLoop:
         run: Name of the run, kept with each version.
         emptied: Forget what the graph itself has learnt before each evolution, so that it holds one iteration's
             successes only; what lies under it stays.
+        lifted: When lifted tasks label, and learn from the successes as well.
     """
 
-    def __init__(self, graph: ReferenceGraph, shaping: ShapingConfig, run: str, *, emptied: bool = False) -> None:
+    def __init__(
+        self,
+        graph: ReferenceGraph,
+        shaping: ShapingConfig,
+        run: str,
+        *,
+        emptied: bool = False,
+        lifted: LiftedUse = "off",
+    ) -> None:
         self.graph = graph
         self._shaping = shaping
         self._run = run
         self._emptied = emptied
+        self._lifted: LiftedUse = lifted
 
     def iterate(self, batch: RolloutBatch, iteration: int) -> Labelled:
         """Label the rollouts of an iteration and let the graph learn from them.
@@ -59,17 +74,20 @@ class GraphLoop:
             GraphError: The database could not be asked.
         """
         clock = time.perf_counter()
+        roles = lift_rollouts(batch if self._lifted != "off" else ())
         if self._shaping.order == "evolve_then_label":
-            report = self._evolve(batch, iteration)
+            report = self._evolve(batch, roles, iteration)
             evolved = time.perf_counter()
-            labelled = self.graph.label(batch)
+            labelled = self._label(batch, roles)
             labelling, evolving = time.perf_counter() - evolved, evolved - clock
         else:
-            labelled = self.graph.label(batch)
+            labelled = self._label(batch, roles)
             done = time.perf_counter()
-            report = self._evolve(batch, iteration)
+            report = self._evolve(batch, roles, iteration)
             labelling, evolving = done - clock, time.perf_counter() - done
-        metrics = LabelReport.of(labelled).metrics()
+        metrics = LabelReport.of(labelled).metrics() if self._shaping.needs_labels else {}
+        if self._lifted != "off":
+            metrics |= LiftedReport.of(labelled).metrics()
         growth = None
         if report is not None:
             growth = Growth(report.added_states, report.added_transitions, report.version)
@@ -78,20 +96,34 @@ class GraphLoop:
             metrics["proas/graph/added_transitions"] = float(report.added_transitions)
         return Labelled(labelled, growth, metrics, labelling, evolving)
 
+    def ways(self, tasks: Sequence[str]) -> dict[str, Way]:
+        """A shortest verified way of each of these tasks that has one."""
+        return shortest_ways(self.graph, tasks)
+
     def go_back_to(self, iteration: int) -> None:
         """Forget what came after an iteration, for a run that resumes from its checkpoint."""
         if self._shaping.evolve and self.graph.info().version > iteration:
             self.graph.rewind(iteration)
 
-    def _evolve(self, batch: RolloutBatch, iteration: int) -> EvolveReport | None:
+    def _label(self, batch: RolloutBatch, roles: LiftedRollouts) -> RolloutBatch:
+        if not self._shaping.needs_labels:
+            return batch
+        return label_with_fallback(self.graph, batch, roles.batch, roles.origin, self._lifted)
+
+    def _evolve(self, batch: RolloutBatch, roles: LiftedRollouts, iteration: int) -> EvolveReport | None:
         if not self._shaping.evolve:
             return None
         if self._emptied and self.graph.info().version:
             self.graph.rewind(0)
+
+        def ladder(rollout: Rollout) -> Ladder:
+            family = roles.families.get(rollout.task)
+            return family.ladder if family else ladder_for(rollout.env, rollout.task, rollout.goal)
+
         return self.graph.evolve(
-            batch,
+            RolloutBatch((*batch.rollouts, *roles.batch.rollouts), batch.rejects),
             purification=self._shaping.purification,
-            ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+            ladder_of=ladder,
             run=self._run,
             version=iteration,
         )

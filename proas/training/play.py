@@ -7,7 +7,7 @@ number in the group: what it does depends on no other rollout of the batch.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from proas.rollouts import Ended, Reject, Rollout, State, Step
 from proas.training.episodes import Episode, TextLimits, prompt_text
 from proas.training.objective import entropy_of
 from proas.training.policy.base import LanguagePolicy, Session
+from proas.training.starts import GivenWay, command_for
 
 __all__ = ["Conversation", "PlaySettings", "Played", "Words", "converse", "draw", "play_tasks"]
 
@@ -38,6 +39,7 @@ class PlaySettings:
         step_limit: Steps after which an unsolved episode is cut; ``None`` for the environment's usual number.
         rewards: What steps pay.
         limits: Text that an episode may hold.
+        given: By task, what is walked for the last rollouts of its group before the policy takes over.
     """
 
     group_size: int = 8
@@ -47,6 +49,7 @@ class PlaySettings:
     step_limit: int | None = None
     rewards: RewardSettings = field(default_factory=RewardSettings)
     limits: TextLimits = field(default_factory=TextLimits)
+    given: Mapping[str, GivenWay] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -80,6 +83,7 @@ class Conversation:
         tokens: Everything that was read and said so far.
         uniforms: The numbers that the draws take.
         ended: Why the episode is over; ``None`` while it is not.
+        given: How many of the first steps were given.
     """
 
     def __init__(self, env: Environment, follower: Follower | None, task: str, number: int, how: PlaySettings) -> None:
@@ -99,7 +103,22 @@ class Conversation:
         self.logprobs: list[float] = []
         self.values: list[float] = []
         self.entropy = 0.0
+        self.given = 0
         self.uniforms = np.random.default_rng(int(digest("play", how.seed, how.label, task, number), 16))
+
+    def walk(self, way: GivenWay) -> bool:
+        """Carry given actions out, before the policy says anything.
+
+        Returns:
+            Whether each led to the state that it should, and the episode goes on.
+        """
+        for action, key in zip(way.actions, way.states, strict=True):
+            self.act(command_for(self.env, action), 0)
+            reached = self.steps[-1].state
+            if self.ended is not None or reached is None or reached.key != key:
+                return False
+        self.given = len(self.steps)
+        return True
 
     def act(self, action: str, count: int) -> str:
         """Carry an action out and answer with what the environment says."""
@@ -132,6 +151,7 @@ class Conversation:
             logprobs=np.array(self.logprobs, dtype=np.float32),
             values=np.array(self.values, dtype=np.float32),
             entropy=self.entropy / max(1, len(self.logprobs)),
+            given=self.given,
         )
 
 
@@ -159,6 +179,9 @@ def play_tasks(
     live = [talk for talk in talks if talk.ended is None]
     for talk in live:
         talk.tokens += policy.read(prompt_text(talk.goal, talk.observation), how.limits.prompt)
+        for step in talk.steps:  # what was given is history
+            talk.tokens += policy.read_action(step.action)
+            talk.tokens += policy.read(step.observation, how.limits.observation)
     if live:
         converse(policy, live, how, done)
     done.episodes = [talk.episode() for talk in talks]
@@ -174,16 +197,24 @@ def _open(
 ) -> list[Conversation]:
     talks: list[Conversation] = []
     for task in tasks:
-        group: list[Conversation] = []
         try:
-            for number in range(how.group_size):
-                env = world.environment(step_limit=how.step_limit, rewards=how.rewards)
-                group.append(Conversation(env, follower(env) if follower is not None else None, task, number, how))
+            group = [_begun(world, task, number, how, follower) for number in range(how.group_size)]
+            way = how.given.get(task)
+            if way is not None and not all(talk.walk(way) for talk in group[how.group_size - way.count :]):
+                # Some state on the way was another than the graph has: all begin at the task's own start.
+                group = [_begun(world, task, number, how, follower) for number in range(how.group_size)]
         except TaskError as error:
             done.rejects.append(Reject(f"{error.problem}: {error.reason}", source=world.name, id=task))
             continue
         talks += group
     return talks
+
+
+def _begun(
+    world: World, task: str, number: int, how: PlaySettings, follower: Callable[[Environment], Follower] | None
+) -> Conversation:
+    env = world.environment(step_limit=how.step_limit, rewards=how.rewards)
+    return Conversation(env, follower(env) if follower is not None else None, task, number, how)
 
 
 class Words:

@@ -60,12 +60,13 @@ class PlayReport:
 
     Attributes:
         rollouts: The records.
-        values: The critic's values of each rollout's steps.
+        values: The critic's values of each rollout's own steps.
         rejects: Tasks that cannot be played.
         tokens: Tokens of all episodes.
         entropy: Mean over episodes of the entropy of the policy's words.
         environment_seconds: Time inside the environment.
         policy_seconds: Time inside the policy.
+        given: How many of each rollout's first steps were given, and are not the policy's.
     """
 
     rollouts: list[Rollout]
@@ -75,6 +76,7 @@ class PlayReport:
     entropy: list[float]
     environment_seconds: float
     policy_seconds: float
+    given: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,7 @@ class Shard:
             entropy=[episode.entropy for episode in done.episodes],
             environment_seconds=done.environment_seconds,
             policy_seconds=done.policy_seconds,
+            given=[episode.given for episode in done.episodes],
         )
 
     def take(self, demonstrations: Sequence[Rollout]) -> int:

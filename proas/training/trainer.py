@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from proas.keys import digest
 from proas.rollouts import Reject, Rollout, RolloutBatch
 from proas.shaping import shape
 from proas.states import ladder_for
+from proas.states.lifting import require_lifting
 from proas.training.accounts import Clock, play_metrics, resident_mib
 from proas.training.checkpoint import Checkpoint, latest_checkpoint, prune_checkpoints
 from proas.training.config import TrainConfig
@@ -34,6 +35,7 @@ from proas.training.play import PlaySettings
 from proas.training.run_directory import RunDirectory
 from proas.training.shard import Floats, ShardSpec
 from proas.training.start import fresh_policy, starting_weights
+from proas.training.starts import Curriculum, GivenWay, own_steps
 from proas.training.tasks import Splits, TaskStream, fixed_tasks
 from proas.training.update import signals_of, update
 
@@ -69,6 +71,7 @@ class _State:
     stream: TaskStream
     adam: FlatAdam
     memory: StateGraphs
+    curriculum: Curriculum
     episodes: int = 0
 
 
@@ -98,6 +101,12 @@ class Trainer:
     ) -> None:
         if config.uses_graph and (connection is None or not graph):
             raise UsageError(f"{config.arm} needs a database and a graph's name", hint="give a connection and a name")
+        if config.lifted != "off":
+            require_lifting(config.env)
+            if not config.shaping.needs_labels:
+                raise UsageError(
+                    f"lifted={config.lifted}: {config.arm} asks no graph for labels", hint="shape by the graph: --proas"
+                )
         self.config = config
         self._directory = directory
         self._watcher = watcher
@@ -109,7 +118,9 @@ class Trainer:
         self._graph: GraphLoop | None = None
         if config.uses_graph and connection is not None:
             made = ReferenceGraph.create(connection, graph, base=config.graph_base or None)
-            self._graph = GraphLoop(made, config.base_shaping, graph, emptied=config.graph_emptied)
+            self._graph = GraphLoop(
+                made, config.base_shaping, graph, emptied=config.graph_emptied, lifted=config.lifted
+            )
 
     def run(self, *, resume: bool = False) -> dict[str, Any]:
         """Train to the end.
@@ -217,12 +228,14 @@ class Trainer:
 
     def _state(self, world: World, train: list[str], crew: Crew, start: Checkpoint | None) -> _State:
         adam = FlatAdam(crew.weights, self.config.update.learning_rate)
+        rule, size = self.config.starts, self.config.group_size
         if start is None:
-            return _State(0, TaskStream(world, train, self.config.seed), adam, StateGraphs())
+            return _State(0, TaskStream(world, train, self.config.seed), adam, StateGraphs(), Curriculum(rule, size))
         crew.reference.copy_(start.reference)
         adam.restore(start.optimiser)
         stream = TaskStream(world, train, self.config.seed, start.position)
-        return _State(start.iteration, stream, adam, StateGraphs.from_json(start.memory), start.episodes)
+        memory, curriculum = StateGraphs.from_json(start.memory), Curriculum(rule, size, start.starts)
+        return _State(start.iteration, stream, adam, memory, curriculum, start.episodes)
 
     # Iterations
 
@@ -252,7 +265,9 @@ class Trainer:
         config, k = self.config, state.iteration
         clock = Clock()
         tasks = state.stream.take(config.tasks)
-        played = crew.play("train", tasks, self._play_settings(k), keep=True)
+        how = replace(self._play_settings(k), given=self._given(state.curriculum, tasks))
+        clock.lap("graph")
+        played = crew.play("train", tasks, how, keep=True)
         state.episodes += len(played.rollouts)
         clock.lap("play")
         batch = RolloutBatch(tuple(played.rollouts))
@@ -264,6 +279,9 @@ class Trainer:
             metrics |= labelled.metrics
             metrics |= {"seconds/label": labelled.label_seconds, "seconds/evolve": labelled.evolve_seconds}
         clock.lap("graph")
+        if config.starts.share:
+            metrics |= state.curriculum.learn(batch.rollouts, played.given)
+            batch = RolloutBatch(tuple(map(own_steps, batch.rollouts, played.given)), batch.rejects)
         base = estimate_base(
             batch,
             config.algorithm,
@@ -284,12 +302,17 @@ class Trainer:
         return {
             "iteration": float(k),
             "episodes": float(state.episodes),
-            **play_metrics(played, batch),
+            **play_metrics(played),
             **shaped.metrics,
             **metrics,
             **clock.metrics(played),
             "memory/resident_mib": resident_mib(),
         }
+
+    def _given(self, curriculum: Curriculum, tasks: Sequence[str]) -> dict[str, GivenWay]:
+        if not self.config.starts.share or self._graph is None:
+            return {}
+        return curriculum.choose(tasks, self._graph.ways([task for task in tasks if curriculum.fails(task)]))
 
     def _evaluate(self, evaluator: Evaluator, iteration: int) -> Metrics:
         self._watcher.phase("evaluation")
@@ -326,6 +349,7 @@ class Trainer:
             position=state.stream.position,
             episodes=state.episodes,
             memory=state.memory.to_json() if self.config.algorithm == "tigpo" else {},
+            starts=state.curriculum.to_json() if self.config.starts.share else {},
         ).write(self._directory.checkpoints)
         prune_checkpoints(self._directory.checkpoints, self.config.keep_checkpoints)
 

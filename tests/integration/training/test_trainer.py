@@ -2,123 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from proas.envs.alfworld.generator import generate
 from proas.errors import UsageError
 from proas.graph import Connection, ReferenceGraph
 from proas.shaping import preset as shaping_preset
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
-from proas.training.config import TrainConfig, preset
-from proas.training.run_directory import RunDirectory
-from proas.training.trainer import Trainer
-
-
-class Silent:
-    """Watches and says nothing."""
-
-    def phase(self, what: str) -> None:
-        pass
-
-    def metrics(self, row: dict[str, float]) -> None:
-        pass
-
-    def note(self, message: str) -> None:
-        pass
-
-
-class Stop(Exception):
-    """Somebody pulls the plug."""
-
-
-class Plug(Silent):
-    """Ends the run in the middle of an iteration."""
-
-    def __init__(self, at: int) -> None:
-        self._at = f"iteration {at}"
-
-    def phase(self, what: str) -> None:
-        if what == self._at:
-            raise Stop
-
-
-@pytest.fixture(scope="module")
-def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("games")
-    for trial in generate(12, seed=31, kinds=("pick",)):
-        trial.write(folder)
-    return folder
-
-
-def settings(games: Path, **more: object) -> TrainConfig:
-    """A run of seconds whose demonstrations are the expert's, so that some rollouts succeed."""
-    return preset("smoke").updated(
-        {
-            "data": str(games),
-            "iterations": 3,
-            "evaluation.every": 0,
-            "evaluation.temperatures": [1.0],
-            "warm_start.demonstrations": 48,
-            "warm_start.skill": 1.0,
-            "warm_start.epochs": 16,
-            "warm_start.batch": 2,
-            "warm_start.learning_rate": 4e-3,
-            "warm_start.low": 0.99,
-            "warm_start.high": 1.0,
-            **more,
-        }
-    )
-
-
-@pytest.fixture(scope="module")
-def warm(games: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A policy that imitates, for the other runs to start from."""
-    directory = RunDirectory(tmp_path_factory.mktemp("warm") / "run")
-    config = settings(games, algorithm="sft")
-    directory.begin(config, graph="", init="")
-    Trainer(config, directory, Silent()).run()
-    return directory.path
-
-
-@pytest.fixture
-def names(graph_name: str, connection: Connection) -> Iterator[list[str]]:
-    """Names of graphs, removed afterwards."""
-    made = [f"{graph_name}-{i}" for i in range(3)]
-    yield made
-    for name in made:
-        graph = ReferenceGraph(connection, name)
-        if graph.exists():
-            graph.drop(force=True)
-
-
-def run(
-    config: TrainConfig,
-    folder: Path,
-    warm: Path,
-    *,
-    connection: Connection | None = None,
-    graph: str = "",
-    watcher: Silent | None = None,
-    resume: bool = False,
-) -> RunDirectory:
-    directory = RunDirectory(folder)
-    if not resume:
-        directory.begin(config, graph=graph, init=str(warm))
-    trainer = Trainer(config, directory, watcher or Silent(), connection=connection, graph=graph, init=warm)
-    trainer.run(resume=resume)
-    return directory
-
-
-def told(directory: RunDirectory) -> list[dict[str, float]]:
-    """Metrics without what the clock and the memory decide."""
-    return [
-        {name: value for name, value in row.items() if not name.startswith(("seconds/", "memory/"))}
-        for row in directory.metrics()
-    ]
+from tests.integration.training.runs import Plug, Stop, run, settings, told
 
 
 @pytest.mark.parametrize("shaping", ["recommended", "paper"])
