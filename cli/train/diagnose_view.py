@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -11,7 +12,7 @@ from proas.cli.console import columns, facts_table, plain
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from proas.training.interventions.label_report import LabelReport
+    from proas.training.interventions.label_report import LabelReport, Precision
     from proas.training.interventions.noise import NoiseReport
     from proas.training.interventions.statistics import Estimate
     from proas.training.interventions.suppress import SuppressReport
@@ -122,9 +123,9 @@ def labels_tables(report: LabelReport) -> list[RenderableType]:
     if report.precision:
         names = ("version", "support", "transitions", "precision", "or seeking", "recall", "detours", "PA precision")
         table = columns("graph", *names, right=names)
-        for row in report.precision:
+        for row in _worth_showing(report.precision):
             table.add_row(
-                plain(row.graph.replace("_", " ")),
+                plain(row.graph.replace("_", "-")),
                 str(row.version),
                 f"{row.support}+",
                 f"{row.transitions:,}",
@@ -135,12 +136,21 @@ def labels_tables(report: LabelReport) -> list[RenderableType]:
             )
         note = Text(
             "precision: of the steps called reasonable, those on a shortest way; detours: of the valid steps that are "
-            "neither on one nor look for something, those called reasonable. Intervals are in the JSON file.",
+            "neither on one nor look for something, those called reasonable. Intervals and all versions are in the file.",
             "dim",
         )
         parts += [table, note]
     parts += [Text(note, "yellow") for note in report.notes]
     return parts
+
+
+def _worth_showing(rows: Sequence[Precision]) -> list[Precision]:
+    """Of each graph the first version that knows anything, the last, and one between them."""
+    shown: set[tuple[str, int]] = set()
+    for graph in dict.fromkeys(row.graph for row in rows):
+        versions = sorted({row.version for row in rows if row.graph == graph and row.steps})
+        shown |= {(graph, versions[place]) for place in (0, len(versions) // 2, -1) if versions}
+    return [row for row in rows if (row.graph, row.version) in shown]
 
 
 def _share(estimate: Estimate) -> str:

@@ -191,7 +191,7 @@ def report_labels(
     sample: list[Rollout] = []
     for source in sources:
         progress(f"policy of iteration {source.iteration}")
-        drawn = Bench(source).draw(
+        drawn = Bench.shared(source).draw(
             tasks, settings.group_size, temperature=temperature, seed=settings.seed, label=f"sample {source.iteration}"
         )
         rollouts = tuple(episode.rollout for episode in drawn.episodes)
@@ -295,7 +295,7 @@ def _learn(
     learnt: dict[int, int] = {0: 0}
     version = 0
     for source in sources:
-        bench = Bench(source)
+        bench = Bench.shared(source)
         for number in range(settings.rounds):
             version += 1
             progress(f"version {version} of {settings.rounds * len(sources)}")
