@@ -90,7 +90,7 @@ def _from_policy(base: BaseGraph, graph: ReferenceGraph) -> None:
         tasks = sorted(world.tasks)
     with Crew(spec, stored.weights, 1) as crew:
         for place in range(0, len(tasks), _AT_ONCE):
-            played = crew.play("train", tasks[place : place + _AT_ONCE], how, keep=False)
+            played = crew.play("train", tasks[place : place + _AT_ONCE], how, keep=True)  # which attaches states
             graph.evolve(
                 RolloutBatch(tuple(played.rollouts)),
                 purification=base.plan.purification,

@@ -1,0 +1,132 @@
+"""The report's machinery from end to end, in small: ended in the middle, gone on with, counted. Mechanics only."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from proas.graph import Connection, list_graphs
+from proas.localdb import ServerInfo
+from tests.e2e.conftest import Proas
+
+pytestmark = [
+    pytest.mark.neo4j,
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (extra train)"),
+    pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is not installed (extra viz)"),
+]
+
+RUN = ("evidence", "run", "--smoke", "--out", "evidence")
+
+
+def under_way(out: Path) -> bool:
+    """Whether a run has done an iteration and has not come to its end."""
+    for folder in out.glob("runs/smoke/*"):
+        metrics = folder / "metrics.jsonl"
+        if metrics.is_file() and '"iteration": 1.0' in metrics.read_text() and not (folder / "final.json").exists():
+            return True
+    return False
+
+
+@pytest.mark.timeout(600)
+def test_ended_gone_on_with_and_counted(proas: Proas, work: Path, neo4j_server: ServerInfo) -> None:
+    out = work / "evidence"
+    with (work / "first.log").open("wb") as log:
+        first = subprocess.Popen([sys.executable, "-m", "proas.cli", *RUN, "--jobs", "2"], cwd=work, stderr=log)
+    deadline = time.monotonic() + 300
+    while not under_way(out):
+        assert first.poll() is None, (work / "first.log").read_text()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(first.pid, signal.SIGTERM)
+    assert first.wait(timeout=60) == 130
+    assert not any(path.name == "final.json" for path in out.glob("runs/smoke/*-s1-*/*"))
+
+    rest = proas(*RUN, "--json")
+    assert rest.code == 0, rest.err
+    assert "goes on after iteration" in rest.err
+    assert rest.document["left"] == rest.document["failed"] == []
+    assert {f"smoke/{arm}-s{seed}" for arm in ("grpo", "grpo-proas") for seed in (0, 1)} == {
+        *rest.document["done"],
+        *rest.document["reused"],
+    }
+
+    records = {file.stem: json.loads(file.read_text()) for file in sorted((out / "results" / "smoke").glob("*.json"))}
+    assert set(records) == {"grpo-s0", "grpo-s1", "grpo-proas-s0", "grpo-proas-s1"}
+    for name, record in records.items():
+        assert record["evaluated"] == [0, 1, 2, 3, 4], name
+        assert record["at"] == [1, 2, 3, 4]
+        assert record["seconds"]["total"] > 0
+        assert len(record["outcomes"]["0.4"]) == record["tasks"] == 4
+        assert record["command"].startswith("proas train --preset smoke")
+        assert str(work) not in json.dumps(record), "a record holds no path of this machine"
+    assert "proas/mask_rate" in records["grpo-proas-s0"]["series"] or (
+        max(records["grpo-proas-s0"]["series"]["rollout/success"]) == 0
+    )
+
+    page = (out / "evidence.md").read_text()
+    for heading in ("success", "paired differences", "iterations to a target", "where the time goes", "arms"):
+        assert f"### Smoke test: {heading}" in page
+    assert "| grpo-proas |" in page
+    assert (out / "images" / "smoke-success.svg").read_text().startswith("<?xml")
+
+    again = proas(*RUN, "--json")
+    assert (again.code, again.document["done"]) == (0, [])
+    assert len(again.document["reused"]) == 4
+
+    connection = Connection.resolve(environ=os.environ)
+    names = [info.name for info in list_graphs(connection)]
+    own = [json.loads(file.read_text())["graph"] for file in out.glob("runs/smoke/grpo-proas-*/config.json")]
+    assert len(own) == 2
+    assert not set(own) & set(names), "a run's own graph goes with it"
+    made = json.loads(next((out / "graphs").glob("*.json")).read_text())["graph"]
+    assert made in names
+    assert proas("graph", "drop", made, "--force", "--yes").code == 0
+
+
+def test_a_table_of_one_s_own(proas: Proas, work: Path) -> None:
+    (work / "own.toml").write_text(
+        'title = "Own"\nquestion = "?"\npreset = "smoke"\nseeds = [0]\n[settings]\niterations = 1\n'
+        '"warm_start.demonstrations" = 4\n[data]\nsource = "samples"\n[warm.base]\n[arms.grpo]\n'
+    )
+    asked = proas("ablate", "--table", "own.toml", "--iterations", 2, "--json")
+    assert asked.code == 0, asked.err
+    assert asked.document["done"] == ["own/grpo-s0"]
+    assert {table["name"] for table in asked.document["tables"]} >= {"success", "speed", "time", "arms"}
+    record = json.loads((work / "ablation" / "results" / "own" / "grpo-s0.json").read_text())
+    assert record["iterations"] == 2
+    assert proas("ablate", "--table", "own.toml", "--iterations", 2, "--json").document["reused"] == ["own/grpo-s0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--table", "nosuch"), "no plan 'nosuch'"),
+        (("--table", "main", "--only", "nosuch"), "no arm 'nosuch'"),
+        (("--table", "main", "--set", "nosuch=1"), "no setting 'nosuch'"),
+        (("--table", "main", "--seeds", "x"), "names no seeds"),
+        (("--table", "main", "--preset", "nosuch"), "'nosuch'"),
+        (("--table", "main", "--data", "nosuch"), "there is no nosuch"),
+        (("--table", "main", "--until", "soon"), "no time of day"),
+    ],
+)
+def test_a_slip_is_one_message(words: tuple[str, ...], told: str, proas: Proas, work: Path) -> None:
+    outcome = proas("ablate", *words, "--json")
+    assert outcome.code != 0
+    assert told in outcome.error["message"]
+    assert "Traceback" not in outcome.err
+    assert not (work / "ablation" / "runs").exists()
+
+
+def test_all_tables_are_listed(proas: Proas, work: Path) -> None:
+    listed = proas("ablate", "--json").document["tables"]
+    assert [entry["table"] for entry in listed][:3] == ["main", "controls", "shaping"]
+    assert "main" in proas("ablate").out

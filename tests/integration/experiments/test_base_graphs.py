@@ -1,0 +1,175 @@
+"""Reference graphs that arms start over, on the real server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from proas.errors import DataError
+from proas.experiments.base_graphs import ensure_base_graph
+from proas.experiments.data import find_games
+from proas.experiments.plan import GraphPlan, Plan, load_plan
+from proas.experiments.pool import Failed, Pool, Progress, Ticket
+from proas.experiments.schedule import BaseGraph, Folders, Run, schedule
+from proas.graph import Connection, ReferenceGraph
+from proas.training.run_directory import RunDirectory
+from proas.training.trainer import Trainer
+
+
+class Told:
+    """Keeps what a pool says."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.ends: list[str] = []
+        self.failures: list[Failed] = []
+
+    def progress(self, now: Progress) -> None:
+        pass
+
+    def finished(self, key: str, seconds: float, headline: str) -> None:
+        self.ends.append(key)
+
+    def failed(self, failure: Failed) -> None:
+        self.failures.append(failure)
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+class Silent:
+    """Watches and says nothing."""
+
+    def phase(self, what: str) -> None:
+        pass
+
+    def metrics(self, row: dict[str, float]) -> None:
+        pass
+
+    def note(self, message: str) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    """The smoke test's plan with a warm start that solves its games, and a graph made by that."""
+    smoke = load_plan("smoke")
+    settings = {
+        "warm_start.demonstrations": 48,
+        "warm_start.skill": 1.0,
+        "warm_start.epochs": 16,
+        "warm_start.batch": 2,
+        "warm_start.learning_rate": 4e-3,
+        "warm_start.low": 0.5,
+        "warm_start.high": 1.0,
+        "evaluation.temperatures": [1.0],
+    }
+    warm = smoke.warm["base"].model_copy(update={"settings": settings})
+    graphs = {**smoke.graphs, "weak": GraphPlan(source="policy", episodes=6)}
+    return smoke.model_copy(update={"warm": {"base": warm}, "graphs": graphs})
+
+
+@pytest.fixture(scope="module")
+def runs(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    folders = Folders(tmp_path_factory.mktemp("evidence"))
+    games = find_games(plan.data, plan.base_config(), folders.data)
+    weak = plan.model_copy(
+        update={"arms": {**plan.arms, "weak": plan.arms["grpo-proas"].model_copy(update={"graph": "weak"})}}
+    )
+    return schedule(weak, games, folders)
+
+
+@pytest.fixture
+def base(runs: list[Run], connection: Connection, request: pytest.FixtureRequest) -> Iterator[BaseGraph]:
+    """The graph of an arm, under a name of the test's own, removed afterwards."""
+    found = next(run.base for run in runs if run.arm == request.param)
+    assert found is not None
+    mine = replace(found, name=f"{found.name}-{time.time_ns()}")
+    yield mine
+    graph = ReferenceGraph(connection, mine.name)
+    if graph.exists():
+        graph.drop(force=True)
+    mine.marker.unlink(missing_ok=True)
+
+
+def test_the_order_of_runs(runs: list[Run]) -> None:
+    assert [(run.arm, run.seed) for run in runs] == [
+        (arm, seed) for seed in (0, 1) for arm in ("grpo", "grpo-proas", "weak")
+    ]
+    assert len({run.warm.folder for run in runs}) == 1
+    assert len({run.folder for run in runs}) == 6
+
+
+@pytest.mark.parametrize("base", ["grpo-proas"], indirect=True)
+def test_a_graph_of_plans_is_made_once_and_again_where_it_is_lost(base: BaseGraph, connection: Connection) -> None:
+    first = ensure_base_graph(base, connection)
+    assert first["tasks"] == 12
+    assert ensure_base_graph(base, connection) == first
+    ReferenceGraph(connection, base.name).drop(force=True)
+    assert ensure_base_graph(base, connection) == first
+    base.marker.unlink()  # it never came to its end
+    assert ensure_base_graph(base, connection) == first
+
+
+@pytest.mark.parametrize("base", ["weak"], indirect=True)
+def test_a_graph_of_what_a_policy_solves(base: BaseGraph, connection: Connection) -> None:
+    assert base.warm is not None
+    directory = RunDirectory(base.warm.folder)
+    directory.begin(base.warm.config, graph="", init="")
+    Trainer(base.warm.config, directory, Silent()).run()
+    counts = ensure_base_graph(base, connection)
+    assert 0 < counts["tasks"] <= 12
+    graph = ReferenceGraph(connection, base.name)
+    assert graph.verify().ok
+    assert graph.info().version > 0
+
+
+@pytest.mark.parametrize("base", ["grpo-proas"], indirect=True)
+def test_an_empty_graph_is_a_fault(base: BaseGraph, connection: Connection, tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    bare = replace(base, config=base.config.updated({"data": str(tmp_path)}))
+    with pytest.raises(DataError):
+        ensure_base_graph(bare, connection)
+    assert not base.marker.exists()
+
+
+def test_a_run_that_another_process_does_is_waited_for(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run")
+    directory.checkpoints.mkdir(parents=True)
+    lock = FileLock(directory.path / ".lock", thread_local=False)
+    lock.acquire()
+
+    def end() -> None:
+        directory.finish({"iterations": 3})
+        lock.release()
+
+    other = threading.Timer(1.0, end)
+    other.start()
+    told = Told()
+    ticket = Ticket("a/b-s0", directory.path, ("train", "--nosuch"), 3)
+    failures, left = Pool(1, tmp_path / "logs", told).run([ticket], lambda done: "")
+    other.join()
+    assert (failures, left, told.ends) == ([], [], ["a/b-s0"])
+    assert "another process" in told.notes[0]
+
+
+def test_a_run_that_fails_twice_is_given_up_and_the_others_go_on(tmp_path: Path) -> None:
+    done = RunDirectory(tmp_path / "done")
+    done.path.mkdir()
+    done.finish({"iterations": 1})
+    told = Told()
+    tickets = [
+        Ticket("a/bad-s0", tmp_path / "bad", ("train", "--nosuch"), 1),
+        Ticket("a/good-s0", done.path, (), 1),
+    ]
+    failures, left = Pool(2, tmp_path / "logs", told).run(tickets, lambda ticket: "")
+    assert [failure.key for failure in failures] == ["a/bad-s0"]
+    assert "--nosuch" in failures[0].reason
+    assert (left, told.ends) == ([], ["a/good-s0"])
+    assert (tmp_path / "logs" / "a-bad-s0.log").read_text(encoding="utf-8").count("--nosuch") >= 2

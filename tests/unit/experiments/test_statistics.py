@@ -1,0 +1,132 @@
+"""What tables say, worked out on paper."""
+
+from __future__ import annotations
+
+import pytest
+
+from proas.experiments.plan import Plan
+from proas.experiments.records import Results
+from proas.experiments.statistics import Findings, findings
+from proas.experiments.tables import Table, all_tables
+from tests.unit.experiments.conftest import MakeRecord
+
+# Evaluations at iterations 0, 5, ..., 20; early is the mean of 5 to 15, late of 10 to 20.
+GRPO = ([0.1, 0.2, 0.3, 0.4, 0.5], [0.1, 0.3, 0.4, 0.5, 0.6])
+PROAS = ([0.1, 0.4, 0.5, 0.6, 0.7], [0.1, 0.5, 0.8, 0.8, 0.8])
+
+
+@pytest.fixture
+def found(plan: Plan, record: MakeRecord) -> Findings:
+    records = [record("grpo", seed, GRPO[seed]) for seed in (0, 1)]
+    records += [record("proas", seed, PROAS[seed]) for seed in (0, 1)]
+    return findings(plan, Results(tuple(records)))
+
+
+def table(found: Findings, name: str) -> Table:
+    return next(one for one in all_tables(found) if one.name == name)
+
+
+def row(found: Findings, name: str, arm: str) -> dict[str, str]:
+    one = table(found, name)
+    return dict(zip(one.columns, next(cells for cells in one.rows if cells[0] == arm), strict=True))
+
+
+def test_early_late_and_last_success(found: Findings) -> None:
+    cells = row(found, "success", "grpo")
+    assert cells["early, T=0.4"] == "35.0 ± 7.1"  # 0.30 and 0.40
+    assert cells["late, T=0.4"] == "45.0 ± 7.1"  # 0.40 and 0.50
+    assert cells["last, T=0.4"] == "55.0 ± 7.1"
+    assert cells["late, T=1"] == "22.5 ± 3.5"
+    assert cells["rollouts, late"] == "55.0 ± 7.1"
+    assert "score, T=0.4" not in cells  # 10 for a success and -0.1 for each of 10 invalid steps: no more than success
+
+
+def test_a_score_that_says_more_than_success_is_shown(plan: Plan, record: MakeRecord) -> None:
+    part = {
+        t: {"success": [0.0, 0.2], "reward": [4.0, 5.0], "steps": [10.0, 10.0], "invalid": [0.0, 0.1]}
+        for t in ("0.4", "1")
+    }
+    one = record("grpo", 0, [0.0, 0.2], evaluations=part)
+    cells = row(findings(plan, Results((one,))), "success", "grpo")
+    assert cells["score, T=0.4"] == "45.5"  # mean of 4.0 and 5.0 + 0.1, of 10
+
+
+def test_differences_are_paired_by_seed(found: Findings) -> None:
+    cells = row(found, "differences", "proas")
+    # Late: 0.6 - 0.4 = 0.2 and 0.8 - 0.5 = 0.3; mean 0.25, t(1) = 12.706, s / sqrt(2) = 0.05.
+    assert cells["against grpo"] == "+25.0 [-38.5, +88.5]"
+    assert cells["higher in"] == "-"  # that of the second reference, which has no records
+    assert next(c for c in table(found, "differences").rows if c[0] == "proas")[3] == "2 of 2"
+
+
+def test_targets_reached_or_not(found: Findings) -> None:
+    grpo, proas = row(found, "speed", "grpo"), row(found, "speed", "proas")
+    assert (grpo["50 % after"], proas["50 % after"]) == ("17.5", "7.5")  # 20 and 15; 10 and 5
+    assert next(c for c in table(found, "speed").rows if c[0] == "proas")[2] == "2.33"
+    assert proas["90 % after"] == "> 20.0 (0 of 2)"
+    assert proas["speed-up"] == "-"
+
+
+def test_a_baseline_that_does_not_get_there_bounds_the_speed_up(plan: Plan, record: MakeRecord) -> None:
+    records = (
+        record("grpo", 0, [0.1, 0.2, 0.3]),
+        record("grpo", 1, [0.1, 0.5, 0.5]),
+        record("proas", 0, [0.1, 0.6, 0.6]),
+        record("proas", 1, [0.1, 0.6, 0.6]),
+    )
+    found = findings(plan, Results(records))
+    assert row(found, "speed", "grpo")["50 % after"] == "> 7.5 (1 of 2)"  # 10, which is the run's length, and 5
+    assert next(c for c in table(found, "speed").rows if c[0] == "proas")[2] == "≥ 1.50"
+
+
+def test_the_bootstrap_over_tasks(plan: Plan, record: MakeRecord) -> None:
+    flat = [0.1, 0.5, 0.5]
+    records = [record("grpo", seed, flat, outcomes="0000") for seed in (0, 1)]
+    records += [record("proas", seed, flat, outcomes="3333") for seed in (0, 1)]
+    difference = {a.name: a for a in findings(plan, Results(tuple(records))).arms}["proas"].against["grpo"]
+    assert difference.over_tasks == (1.0, 1.0)  # every task, in every draw
+    mixed = [record("proas", seed, flat, outcomes="3003") for seed in (0, 1)]
+    found = findings(plan, Results((*records[:2], *mixed)))
+    low, high = {a.name: a for a in found.arms}["proas"].against["grpo"].over_tasks or (0, 0)
+    assert 0.0 <= low < 0.5 < high <= 1.0  # four tasks, two of them solved: 0.5 on average
+
+
+def test_without_outcomes_in_each_seed_there_is_no_bootstrap(plan: Plan, record: MakeRecord) -> None:
+    flat = [0.1, 0.5, 0.5]
+    records = (record("grpo", 0, flat, outcomes="00"), record("proas", 0, flat))
+    found = findings(plan, Results(records))
+    assert {a.name: a for a in found.arms}["proas"].against["grpo"].over_tasks is None
+
+
+def test_one_seed_has_no_interval(plan: Plan, record: MakeRecord) -> None:
+    found = findings(plan, Results((record("grpo", 0, GRPO[0]), record("proas", 0, PROAS[0]))))
+    assert row(found, "differences", "proas")["against grpo"] == "+20.0"
+    assert set(found.missing) == {"grpo-s1", "loop-mask-s0", "loop-mask-s1", "proas-s1"}
+
+
+def test_diagnostics_compare_the_first_and_the_last_quarter(found: Findings) -> None:
+    cells = row(found, "diagnostics", "proas")
+    assert cells["mask rate"] == "0.5 → 0.3"
+
+
+def test_records_of_other_settings_and_other_games_are_left_out(plan: Plan, record: MakeRecord) -> None:
+    records = (
+        record("grpo", 0, GRPO[0]),
+        record("grpo", 1, GRPO[1]),
+        record("proas", 0, PROAS[0], digest="stale"),
+        record("proas", 1, PROAS[1], games={"identity": "other", "label": ""}),
+    )
+    found = findings(plan, Results(records))
+    assert [arm.name for arm in found.arms] == ["grpo"]
+    assert any("other settings" in note and "proas-s0" in note for note in found.notes)
+    assert any("other games" in note for note in found.notes)
+
+
+def test_an_arm_shares_the_records_of_another_plan(plan: Plan, record: MakeRecord) -> None:
+    elsewhere = record("grpo", 0, GRPO[0], experiment="main")
+    found = findings(plan, Results((elsewhere,)))
+    assert [arm.name for arm in found.arms] == ["grpo"]
+
+
+def test_without_records_there_are_no_tables(plan: Plan) -> None:
+    assert all_tables(findings(plan, Results(()))) == ()
