@@ -22,7 +22,7 @@ app = typer.Typer(no_args_is_help=True, help="Make the report on what shaping do
 
 Plans = Annotated[
     list[str] | None,
-    typer.Argument(help="Names of plans, or files (.toml); all of the report if none is given.", metavar="[PLAN]..."),
+    typer.Argument(help="Names of plans, or files (.toml); all of the report if none is given.", metavar="PLAN..."),
 ]
 ResultsFolder = Annotated[
     Path, typer.Option("--results", help="Folder of the results, a small file a run.", metavar="DIR")
