@@ -22,8 +22,10 @@ from proas.cli.doctor import doctor
 from proas.cli.env import app as env_app
 from proas.cli.faults import INTERRUPTED, fault_of, report
 from proas.cli.graph import app as graph_app
+from proas.cli.report import report as report_command
 from proas.cli.train import ablate, compare, evaluate, evidence_app, train
 from proas.cli.train.diagnose import app as diagnose_app
+from proas.cli.watch import watch
 from proas.errors import UsageError
 
 __all__ = ["app", "main", "run"]
@@ -53,6 +55,8 @@ app.command("compare")(compare)
 app.command("ablate")(ablate)
 app.add_typer(evidence_app, name="evidence")
 app.add_typer(diagnose_app, name="diagnose")
+app.command("watch")(watch)
+app.command("report")(report_command)
 app.command("doctor")(doctor)
 app.command("demo")(demo)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from proas.cli.graph import build, distances, exchange, layers, lift, read
+from proas.cli.graph import build, distances, exchange, layers, lift, read, viz
 
 __all__ = ["app"]
 
@@ -16,6 +16,7 @@ app.command("stats")(read.stats)
 app.command("show")(read.show)
 app.command("verify")(read.verify)
 app.command("diff")(read.diff)
+app.command("viz")(viz.viz)
 app.command("distances")(distances.distances)
 app.command("create")(layers.create)
 app.command("promote")(layers.promote)

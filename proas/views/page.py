@@ -37,13 +37,25 @@ class Cell:
 
 def words(text: object) -> str:
     """Text from data as HTML: escaped, and control characters made visible."""
-    shown = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text))
-    return html.escape(shown, quote=True)
+    return html.escape(_shown(str(text)), quote=True)
+
+
+def _shown(text: str) -> str:
+    """Text in which nothing steers: neither control characters nor marks that turn the direction of writing."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _all_shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return _shown(value)
+    if isinstance(value, Mapping):
+        return {key: _all_shown(inner) for key, inner in value.items()}
+    return [_all_shown(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def embedded(data: Mapping[str, Any]) -> str:
     """JSON for the inside of a script element that is not run: no character in it can end the element."""
-    text = json.dumps(data, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(_all_shown(data), allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

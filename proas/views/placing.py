@@ -19,16 +19,16 @@ __all__ = ["Band", "Placed", "place"]
 COLUMN = 190
 """From one column to the next, in units of the drawing."""
 
-ROW = 70
+ROW = 100
 """From one row to the next."""
 
 BAND = 70
 """Between two subgoals."""
 
-SECTION = 180
+SECTION = 200
 """Between two tasks."""
 
-_TALLEST = 14
+_TALLEST = 11
 """Rows of a column; what is more goes on in the next."""
 
 
@@ -69,7 +69,7 @@ def place(tasks: Sequence[DrawnTask]) -> Placed:
             states[number, key] = (x, top + row * ROW)
         bottom = top + (rows - 1) * ROW
         bands += [
-            Band(number, m, left, right, top - ROW * 1.15, bottom + ROW * 0.65) for m, (left, right) in edges.items()
+            Band(number, m, left, right, top - ROW * 0.95, bottom + ROW * 0.5) for m, (left, right) in edges.items()
         ]
         top = bottom + SECTION
     return Placed(states, tuple(bands))

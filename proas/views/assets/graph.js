@@ -58,14 +58,14 @@
       { selector: ".band", style: {
         shape: "round-rectangle", width: "data(w)", height: "data(h)", "background-color": colour("--panel"),
         "border-width": 1, "border-color": colour("--line"), label: "data(name)", "text-valign": "top",
-        "text-halign": "center", "text-margin-y": 40, "font-size": 14, "font-weight": "bold", "text-wrap": "wrap",
+        "text-halign": "center", "text-margin-y": 52, "font-size": 14, "font-weight": "bold", "text-wrap": "wrap",
         "text-max-width": "data(room)", events: "no", "z-compound-depth": "bottom",
         "min-zoomed-font-size": 6, color: colour("--soft") } },
       { selector: ".title", style: {
         width: 1, height: 1, opacity: 1, "background-opacity": 0, label: "data(name)", "text-valign": "center",
         "text-halign": "right", "font-size": 20, "font-weight": "bold", events: "no", "min-zoomed-font-size": 5 } },
       { selector: ".state", style: {
-        shape: "round-rectangle", width: 156, height: 54, "background-color": (n) => shade(n.data("m"), last[n.data("t")]),
+        shape: "round-rectangle", width: 156, height: 52, "background-color": (n) => shade(n.data("m"), last[n.data("t")]),
         "border-width": 1.5, "border-color": colour("--edge"), label: "data(name)", "text-wrap": "wrap",
         "text-max-width": 148, "text-valign": "center", "text-halign": "center", "font-size": 11.5, "line-height": 1.1,
         "min-zoomed-font-size": 5, "z-index": 10 } },
@@ -96,7 +96,7 @@
         "control-point-step-size": 95, "loop-direction": "90deg", "loop-sweep": "26deg" } },
       { selector: ".walk.done", style: { opacity: 1 } },
       { selector: ".walk.now", style: {
-        width: 8, opacity: 1, "z-index": 50, label: "data(name)", "font-size": 13, "font-weight": "bold", color: ink,
+        width: 8, opacity: 1, "z-index": 50, "z-compound-depth": "top", label: "data(name)", "font-size": 13, "font-weight": "bold", color: ink,
         "text-background-color": colour("--ground"), "text-background-opacity": 0.95, "text-background-padding": 3,
         "text-wrap": "wrap", "text-max-width": 170 } },
       { selector: ".progress", style: { "line-color": colour("--progress"), "target-arrow-color": colour("--progress") } },
@@ -134,7 +134,7 @@
     if (cy.zoom() >= 0.55) return;
     const box = cy.elements(".band").boundingBox();
     const zoom = 0.62;
-    cy.viewport({ zoom, pan: { x: 24 - box.x1 * zoom, y: 24 - box.y1 * zoom } });
+    cy.viewport({ zoom, pan: { x: 24 - box.x1 * zoom, y: (data.tasks.length > 1 ? 52 : 24) - box.y1 * zoom } });
   };
 
   // Versions
