@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from proas.cli.console import Output, facts_table, plain
 from proas.cli.graph.sources import Asked, SourceOptions, chosen_builder, epilogue_of, one_path
+from proas.cli.graph.sources.alfworld import AlfWorldOptions
 from proas.cli.graph.sources.distill import DistillOptions
 from proas.cli.graph.sources.quality import QualityOptions
 from proas.cli.graph.sources.scienceworld import ScienceWorldOptions
@@ -26,7 +26,7 @@ from proas.cli.options import DatabaseOptions, EnvOptions, Json, Strict, TrialLi
 if TYPE_CHECKING:
     from proas.graph_builders import BuildReport, Built, Rejected
 
-__all__ = ["BuildBar", "Expansion", "build"]
+__all__ = ["BuildBar", "build"]
 
 _SHOWN = 8
 
@@ -34,15 +34,9 @@ MANY_PATHS = frozenset({"trajectories"})
 """Sources that take any number of ``--data``, through their own options."""
 
 
-class Expansion(StrEnum):
-    """Which solutions enter the graph."""
-
-    PLAN = "plan"
-    OPTIMAL = "optimal"
-
-
 @with_options
 def build(
+    alfworld: AlfWorldOptions,
     webshop: WebShopOptions,
     scienceworld: ScienceWorldOptions,
     distill: DistillOptions,
@@ -82,13 +76,14 @@ def build(
     ] = None,
     limit: TrialLimit = None,
     expand: Annotated[
-        Expansion,
+        str,
         typer.Option(
             "--expand",
-            help="Store the annotated solution (plan), or every shortest one too (optimal).",
-            metavar="plan|optimal",
+            help="Store the annotated solution (plan), every shortest one too (optimal), or also the states within R "
+            "steps of these and the moves between them (around, R is 1 if not given; alfworld only).",
+            metavar="plan|optimal|around[:R]",
         ),
-    ] = Expansion.PLAN,
+    ] = "plan",
     workers: Annotated[
         int, typer.Option("--workers", min=0, help="Worker processes; 0 takes one a core.", metavar="N")
     ] = 1,
@@ -103,12 +98,16 @@ def build(
     from proas.cli.database import prepare
     from proas.cli.rejects import end
     from proas.graph.store import ReferenceGraph
-    from proas.graph_builders import BuildOptions, build_graph, expansion
+    from proas.graph_builders import BuildOptions, build_graph, check_source, expansion_and_radius
 
     output = Output(json_wanted=json)
+    steps, radius = expansion_and_radius(expand)
+    options = BuildOptions(expand=steps, radius=radius, limit=limit, workers=workers)
+    check_source(source, options)
     name = graph or source
     asked = Asked(tuple(data or ()), env, output, tuple(option or ()), name, quality)
     groups: dict[str, SourceOptions] = {
+        "alfworld": alfworld,
         "webshop": webshop,
         "scienceworld": scienceworld,
         "distill": distill,
@@ -116,7 +115,6 @@ def build(
     }
     chosen = chosen_builder(source, asked, groups)
     path = one_path(asked.data, source) if source not in MANY_PATHS else None
-    options = BuildOptions(expand=expansion(expand.value), limit=limit, workers=workers)
     begun = time.monotonic()
     chosen.count(path, options)  # a source that cannot be read is told before a server is started or a graph made
     reading = time.monotonic() - begun  # for logs of episodes, nearly all there is to do
@@ -187,6 +185,9 @@ def _table(report: BuildReport, told: frozenset[str]) -> Group:
     facts |= {"states": f"{report.states:,}, {report.added_states:,} of them new"}
     facts |= {"transitions": f"{sum(report.transitions.values()):,}, {report.added_transitions:,} of them new"}
     facts |= {f"  {name}": count for name, count in sorted(report.transitions.items())}
+    if cut := report.tallies.get("surroundings_cut_short"):
+        left_out = report.tallies["states_left_out"]
+        facts["surroundings cut short"] = f"{cut:,} tasks, {left_out:,} states left out (--max-states)"
     if report.carry_over_share is not None:
         facts["plans carried over as they are"] = f"{report.carry_over_share:.1%}"
     rate = f", {report.rate:.0f} tasks/s" if not apart else ""

@@ -7,15 +7,15 @@
 // t + 1. D counts the steps from t on that are no progress: between two such steps it is constant.
 //
 // Support and distance are stored as of now. A transition whose support is below min_support counts as absent; for one
-// that a build added for the sake of distances alone (source around) the build's own does not count. The
-// distance of a state is -1 where it is not known as of the version: where there is none, or it changed since.
+// that a build added for the sake of distances alone (source around) the build's own does not count. What a layer
+// repeats from its base adds to the support that it has there. A distance that changed since the version is not given.
 //
 // Takes: graph; version (or null for the current one); min_support; tasks, a list of maps
 //   {key, transitions: [transition keys], places: [state keys],
 //    rollouts: [{steps: [index into transitions], states: [first visits, T + 1]}]}.
 // Returns one row: current (version of the graph, null when there is no such graph), dropping (truth value), k (the
-//   version read), labels: for each task [distances, of each place; rollouts: null when the task is unknown, else
-//   [Re, PA, D] as lists].
+//   version read), labels: for each task [distances: known ones as [index into places, distance]; rollouts: null
+//   when the task is unknown, else [Re, PA, D] as lists].
 OPTIONAL MATCH (g:ARG {name: $graph})
 WITH g, coalesce($version, g.version) AS k
 CALL (g, k) {
@@ -23,25 +23,31 @@ CALL (g, k) {
   WITH place, $tasks[place] AS task
   WITH place, task,
        COLLECT {
-         MATCH ()-[e:TRANSITION {graph: $graph, task: task.key}]->() WHERE e.since <= k
-         RETURN [e.key, e.support - CASE e.source WHEN 'around' THEN 1 ELSE 0 END]
+         MATCH ()-[e:TRANSITION {graph: $graph, task: task.key}]->()
+         WHERE e.since <= k AND NOT e.inherited
+           AND e.support >= $min_support + CASE e.source WHEN 'around' THEN 1 ELSE 0 END
+         RETURN e.key
        } + COLLECT {
-         MATCH ()-[e:TRANSITION {graph: g.base, task: task.key}]->() WHERE e.since <= g.base_version
-         RETURN [e.key, e.support - CASE e.source WHEN 'around' THEN 1 ELSE 0 END]
-       } AS found,
+         MATCH ()-[e:TRANSITION {graph: g.base, task: task.key}]->()
+         WHERE e.since <= g.base_version
+           AND e.support >= $min_support + CASE e.source WHEN 'around' THEN 1 ELSE 0 END
+         RETURN e.key
+       } + COLLECT {
+         MATCH ()-[e:TRANSITION {graph: $graph, task: task.key}]->() WHERE e.inherited
+         MATCH ()-[below:TRANSITION {graph: g.base, key: e.key}]->()
+         WHERE e.support + below.support >= $min_support + CASE below.source WHEN 'around' THEN 1 ELSE 0 END
+         RETURN e.key
+       } AS edges,
        COLLECT {
          UNWIND range(0, size(task.places) - 1) AS i
          OPTIONAL MATCH (s:State {graph: $graph, key: task.places[i]})
          OPTIONAL MATCH (below:State {graph: g.base, key: task.places[i]}) WHERE below.distance_since <= g.base_version
-         WITH i, s, below.distance AS base ORDER BY i
-         RETURN coalesce(CASE WHEN s IS NULL OR s.distance = base THEN base
-                              WHEN s.distance_since <= k THEN s.distance END, -1)
+         WITH i, s, below.distance AS base
+         WITH i, CASE WHEN s IS NULL OR s.distance = base THEN base
+                      WHEN s.distance_since <= k THEN s.distance END AS distance
+         WHERE distance IS NOT NULL
+         RETURN [i, distance]
        } AS distances
-  WITH place, task, distances, COLLECT {
-         UNWIND found AS edge
-         WITH edge[0] AS key, sum(edge[1]) AS support WHERE support >= $min_support
-         RETURN key
-       } AS edges
   WITH place, distances, task.rollouts AS rollouts, size(edges) > 0 AS covered,
        [key IN task.transitions | key IN edges] AS known
   WITH place, distances, COLLECT {

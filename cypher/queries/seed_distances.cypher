@@ -1,5 +1,5 @@
 // Where measuring the distances of some tasks begins: goal states are at 0, and a layer's copies of states of its base
-// are as far as the base shows, which is an upper bound; the caller holds the lock of the graph.
+// are as far as the base shows, which is an upper bound (how the base is sought: see spread_distances); the caller holds the lock of the graph.
 // Takes: graph, base (name or null), base_version, version (as of which a new distance holds), tasks (list of task keys).
 // Returns: changed (states that got a distance).
 CALL () {
@@ -15,7 +15,7 @@ CALL () {
 CALL () {
   UNWIND $tasks AS key
   MATCH (s:State {graph: $graph, task: key}) WHERE s.inherited AND s.distance IS NULL
-  MATCH (below:State {graph: $base, key: s.key}) WHERE below.distance_since <= $base_version
+  MATCH (below:State {graph: $base}) WHERE below.key STARTS WITH s.key AND below.distance_since <= $base_version
   SET s.distance = below.distance, s.distance_since = 0
   RETURN count(s) AS copies
 }

@@ -3,7 +3,9 @@
 // may end between any two levels and be taken up again. The caller holds the lock of the graph.
 //
 // A layer looks at the transitions of its base as well. A state of the base that the layer brings nearer gets a copy in
-// the layer, for the base is never written; what is not nearer keeps the distance that the base shows.
+// the layer, for the base is never written; what is not nearer keeps the distance that the base shows. Nor is the base
+// locked: a seek of a whole key would be, in a statement that writes, so that runs over one base waited for each other.
+// All keys are of one length, so none is the beginning of another.
 //
 // Takes: graph, base (name or null), base_version, version (as of which a new distance holds), tasks (list of task keys),
 //   searching (fact of states from which the way cannot be known: they get no distance), first, last (levels).
@@ -20,8 +22,8 @@ CALL () {
       RETURN count(*) AS own
     }
     CALL (b, level) {
-      MATCH (:State {graph: $base, key: b.key})<-[e:TRANSITION]-(below:State)-[:MEMBER_OF]->(m:Subgoal)
-      WHERE e.since <= $base_version AND NOT $searching IN below.facts
+      MATCH (end:State {graph: $base})<-[e:TRANSITION]-(below:State)-[:MEMBER_OF]->(m:Subgoal)
+      WHERE end.key STARTS WITH b.key AND e.since <= $base_version AND NOT $searching IN below.facts
         AND (below.distance IS NULL OR below.distance_since > $base_version OR below.distance > level + 1)
       WITH DISTINCT below, m, level
       MERGE (copy:State {graph: $graph, key: below.key})

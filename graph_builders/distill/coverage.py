@@ -153,7 +153,7 @@ class Coverage:
 
 def kind_of(env: str, task: str) -> str:
     """The kind of a task: ALFWorld's six types, WebShop's number of options, else what comes before ``/``."""
-    if env == "alfworld":
+    if env in ("alfworld", "alfworld-knowledge"):
         return task.split("-", 1)[0]
     if env == "webshop":
         target = target_of(task)

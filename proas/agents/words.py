@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proas.envs import env_kind
 from proas.errors import UsageError
@@ -54,6 +54,7 @@ _ALFWORLD = EnvWords(
     ),
     example="go to desk 1",
 )
+_KNOWING = replace(_ALFWORLD, name="alfworld-knowledge")  # the same games
 _WEBSHOP = EnvWords(
     name="webshop",
     role="You are an agent that shops on a web site. You search, open products, choose options and buy the one "
@@ -79,7 +80,7 @@ _SCIENCEWORLD = EnvWords(
     example="open door to kitchen",
 )
 
-_WORDS: dict[str, EnvWords] = {words.name: words for words in (_ALFWORLD, _WEBSHOP, _SCIENCEWORLD)}
+_WORDS: dict[str, EnvWords] = {words.name: words for words in (_ALFWORLD, _KNOWING, _WEBSHOP, _SCIENCEWORLD)}
 
 
 def register(words: EnvWords) -> None:

@@ -128,9 +128,9 @@ def _ask(
     return k, [_answer(task, *answer) for task, answer in zip(tasks, row["labels"], strict=True)]
 
 
-def _answer(task: Mapping[str, Any], distances: Sequence[int], verdicts: Sequence[Any]) -> _Answer:
-    known = {key: far for key, far in zip(task["places"], distances, strict=True) if far >= 0}
-    return _Answer(known, verdicts)
+def _answer(task: Mapping[str, Any], distances: Sequence[Sequence[int]], verdicts: Sequence[Any]) -> _Answer:
+    places = task["places"]
+    return _Answer({places[i]: far for i, far in distances}, verdicts)
 
 
 def _task(rollouts: Sequence[Rollout]) -> dict[str, Any]:

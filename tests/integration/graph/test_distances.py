@@ -173,8 +173,8 @@ def test_random_graphs_agree_with_a_search(graph, ask, connection):
                     min_support=1,
                     tasks=[{"key": task, "transitions": [], "places": [s.key for s in states], "rollouts": []}],
                 )
-                found = rows[0]["labels"][0][0]
-                assert found == [true.get(state.key, -1) for state in states]
+                found = {states[i].key: far for i, far in rows[0]["labels"][0][0]}
+                assert found == true
     finally:
         if layer is not None:
             layer.drop()
