@@ -91,8 +91,9 @@ class WarmStartSettings(_Settings):
 
     Attributes:
         demonstrations: Demonstrations to imitate, one of each task; tasks are taken again where there are fewer.
-        skill: Probability that a demonstration's step is the expert's; the other steps are those of the environment's
-            noisy policy.
+        skill: Probability that a demonstration's step is the expert's; the other steps are errors.
+        slips: Share of the errors that the environment's noisy policy makes, invalid commands among them; the other
+            errors are admissible commands drawn at random.
         successes_only: Leave failed demonstrations out.
         low: Validation success, at the first of the evaluation's temperatures, from which on it is enough.
         high: Success beyond which the last weights below it are taken instead.
@@ -105,6 +106,7 @@ class WarmStartSettings(_Settings):
 
     demonstrations: Count = 2000
     skill: Fraction = 0.5
+    slips: Fraction = 1.0
     successes_only: bool = True
     low: Fraction = 0.20
     high: Fraction = 0.45
@@ -155,6 +157,8 @@ class EstimatorSettings(_Settings):
     """What the estimators beyond GRPO, DAPO and GiGPO take (those take ``shaping.*``).
 
     Attributes:
+        refills: How often an iteration of DAPO draws further tasks in place of those whose rollouts all succeeded or
+            all failed; 0 for never.
         gamma: Discount of PPO's returns and of HGPO's step returns.
         gae_lambda: PPO's lambda.
         step_weight: Weight of the step-level advantage of MiGPO, GraphGPO and TIGPO.
@@ -164,6 +168,7 @@ class EstimatorSettings(_Settings):
         distance_gamma: GraphGPO's and TIGPO's decay with the distance to the goal.
     """
 
+    refills: Natural = 10
     gamma: Fraction = 0.95
     gae_lambda: Fraction = 0.95
     step_weight: Annotated[float, Field(ge=0.0)] = 1.0
@@ -271,6 +276,12 @@ class TrainConfig(_Settings):
     def uses_graph(self) -> bool:
         """Whether the run needs a reference graph."""
         return self.algorithm != "sft" and (self.shaping.needs_labels or self.starts.share > 0)
+
+    @property
+    def refills(self) -> int:
+        """How often an iteration may draw further tasks in place of those that teach nothing (DAPO)."""
+        wanted = self.algorithm == "dapo" and self.shaping.dynamic_sampling
+        return self.estimator.refills if wanted else 0
 
     @property
     def clip_high(self) -> float:

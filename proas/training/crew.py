@@ -59,10 +59,16 @@ class Crew:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-    def play(self, split: str, tasks: Sequence[str], how: PlaySettings, *, keep: bool) -> PlayReport:
+    def play(
+        self, split: str, tasks: Sequence[str], how: PlaySettings, *, keep: bool, beside: bool = False
+    ) -> PlayReport:
         """Play tasks, dealt out to the workers in turn; see :meth:`Shard.play`. The report is in the order of tasks."""
         parts = self._all(
-            "play", [((split, tasks[i :: self._size]), {"how": how, "keep": keep}) for i in range(self._size)]
+            "play",
+            [
+                ((split, tasks[i :: self._size]), {"how": how, "keep": keep, "beside": beside})
+                for i in range(self._size)
+            ],
         )
         rollouts: dict[str, list[tuple[Rollout, Floats, float, int]]] = {}
         rejects: dict[str, Reject] = {}

@@ -182,7 +182,9 @@ class Shard:
         }
         self._kept = _Kept()
 
-    def play(self, split: str, tasks: Sequence[str], how: PlaySettings, *, keep: bool) -> PlayReport:
+    def play(
+        self, split: str, tasks: Sequence[str], how: PlaySettings, *, keep: bool, beside: bool = False
+    ) -> PlayReport:
         """Play tasks with the present weights.
 
         Args:
@@ -190,12 +192,14 @@ class Shard:
             tasks: Keys.
             how: Settings.
             keep: Keep the tokens for an update, in place of those kept before, and attach states.
+            beside: Let those kept before stay as well.
         """
         self._load(self._weights)
         follower = follower_for if keep else None
         done = play_tasks(self._worlds[split], self._policy, tasks, how, follower)
         if keep:
-            self._kept = _Kept({episode.rollout.id: episode for episode in done.episodes})
+            before = self._kept.episodes if beside else {}
+            self._kept = _Kept(before | {episode.rollout.id: episode for episode in done.episodes})
         return PlayReport(
             rollouts=[episode.rollout for episode in done.episodes],
             values=[episode.values for episode in done.episodes],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,6 +121,19 @@ class TaskStream:
             chosen.append(task)
             if len(chosen) == count:
                 break
+        return chosen
+
+    def more(self, count: int, besides: Collection[str]) -> list[str]:
+        """Up to so many of the next tasks, none of them among others; fewer where there are no more to be played."""
+        left = set(self._tasks) - set(besides) - set(self.rejects)
+        chosen: list[str] = []
+        following = self._endless()
+        while left and len(chosen) < count:
+            task = next(following)
+            if task in left:
+                left.discard(task)
+                if self._playable(task):
+                    chosen.append(task)
         return chosen
 
     def _endless(self) -> Iterator[str]:

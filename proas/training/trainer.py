@@ -16,7 +16,6 @@ from torch import Tensor
 from proas.envs import EnvSpec, World, open_world
 from proas.errors import UsageError
 from proas.graph import Connection, ReferenceGraph
-from proas.keys import digest
 from proas.rollouts import Reject, Rollout, RolloutBatch
 from proas.shaping import shape
 from proas.states import ladder_for
@@ -33,10 +32,11 @@ from proas.training.imitation import collect_demonstrations, expert_verbs, imita
 from proas.training.optimiser import FlatAdam
 from proas.training.play import PlaySettings
 from proas.training.run_directory import RunDirectory
+from proas.training.sampling import sample
 from proas.training.shard import Floats, ShardSpec
 from proas.training.start import fresh_policy, starting_weights
 from proas.training.starts import Curriculum, GivenWay, own_steps
-from proas.training.tasks import Splits, TaskStream, fixed_tasks
+from proas.training.tasks import Splits, TaskStream, fixed_tasks, recurring
 from proas.training.update import signals_of, update
 
 __all__ = ["Trainer", "Watcher"]
@@ -176,9 +176,7 @@ class Trainer:
 
     def _training_tasks(self, world: World, valid: list[str]) -> list[str]:
         held = set(valid) if self._splits.held_out else set()
-        tasks = [task for task in world.tasks if task not in held]
-        if self.config.recur:
-            tasks = sorted(tasks, key=lambda key: digest("recur", self.config.seed, key))[: self.config.recur]
+        tasks = recurring([task for task in world.tasks if task not in held], self.config.recur, self.config.seed)
         if len(tasks) < self.config.tasks and self.config.algorithm != "sft":
             raise UsageError(
                 f"an iteration takes {self.config.tasks} tasks, and there are {len(tasks)} to train on",
@@ -264,10 +262,15 @@ class Trainer:
     def _iterate(self, crew: Crew, state: _State) -> Metrics:
         config, k = self.config, state.iteration
         clock = Clock()
-        tasks = state.stream.take(config.tasks)
-        how = replace(self._play_settings(k), given=self._given(state.curriculum, tasks))
-        clock.lap("graph")
-        played = crew.play("train", tasks, how, keep=True)
+
+        def how(tasks: Sequence[str]) -> PlaySettings:
+            clock.lap("play")
+            settings = replace(self._play_settings(k), given=self._given(state.curriculum, tasks))
+            clock.lap("graph")
+            return settings
+
+        sampled = sample(crew, state.stream, config.tasks, how, config.refills)
+        played = sampled.played
         state.episodes += len(played.rollouts)
         clock.lap("play")
         batch = RolloutBatch(tuple(played.rollouts))
@@ -295,14 +298,14 @@ class Trainer:
         shaped = shape(base.batch, config.base_shaping, growth=growth)
         clock.lap("shaping")
         signals = signals_of(shaped.batch.rollouts, config, targets)
-        place = {task: i for i, task in enumerate(tasks)}
-        owners = {rollout.id: place[rollout.task] for rollout in batch}
+        owners = {rollout.id: sampled.places[rollout.task] for rollout in batch}
         metrics |= update(crew, state.adam, signals, owners, config, k)
         clock.lap("update")
         return {
             "iteration": float(k),
             "episodes": float(state.episodes),
             **play_metrics(played),
+            **sampled.metrics,
             **shaped.metrics,
             **metrics,
             **clock.metrics(played),
