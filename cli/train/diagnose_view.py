@@ -136,7 +136,7 @@ def labels_tables(report: LabelReport) -> list[RenderableType]:
             )
         note = Text(
             "precision: of the steps called reasonable, those on a shortest way; detours: of the valid steps that are "
-            "neither on one nor look for something, those called reasonable. Intervals and all versions are in the file.",
+            "neither on one nor look for something, those called reasonable. The file has all versions and intervals.",
             "dim",
         )
         parts += [table, note]

@@ -78,10 +78,12 @@ def draw_labels(report: LabelReport, file: Path) -> None:
             rows = [row for row in report.precision if (row.graph, row.support) == (graph, support)]
             rows = [row for row in rows if row.precision.value is not None and row.recall.value is not None]
             for axes, name in ((middle, "precision"), (right, "recall")):
+                if not rows:
+                    continue
                 axes.plot(
                     [row.version for row in rows],
                     [getattr(row, name).value for row in rows],
-                    label=f"{graph.replace('_', ' ')}, {support}+" if rows else None,
+                    label=f"{graph.replace('_', '-')}, {support}+",
                     color=colour,
                     linestyle=("-", "--", ":", "-.")[min(support - 1, 3)],
                     linewidth=1.1,
@@ -90,7 +92,7 @@ def draw_labels(report: LabelReport, file: Path) -> None:
         axes.set_ylim(0, 1)
         axes.set_xlabel("version of the graph")
         axes.set_title(f"{name} of Re against optimal play", fontsize=9)
-    if report.precision:
+    if middle.lines:
         middle.legend(fontsize=6)
     _save(figure, file)
 
