@@ -29,7 +29,10 @@ SECTION = 200
 """Between two tasks."""
 
 _TALLEST = 11
-"""Rows of a column; what is more goes on in the next."""
+"""Rows of a column; what is more goes on in the next. Large tasks have taller ones, so that the whole is no ribbon."""
+
+_LARGE = 120
+"""A class with more states than this is filled column by column in order of distance, whole levels or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,17 @@ def _grid(task: DrawnTask) -> tuple[dict[str, tuple[float, float]], dict[int, tu
     grid: dict[str, tuple[float, float]] = {}
     edges: dict[int, tuple[float, float]] = {}
     columns: dict[int, dict[float, int]] = {}
+    tallest = max(_TALLEST, round(0.7 * len(task.states) ** 0.5))
     x = 0.0
     for m in range(len(task.subgoals)):
         left = x
         columns[m] = {}
-        for level in _levels(task, [state for state in task.states if state.subgoal == m and state.source != OUTSIDE]):
-            for column in _columns(level, grid, before):
+        own = [state for state in task.states if state.subgoal == m and state.source != OUTSIDE]
+        levels = _levels(task, own)
+        if len(own) > _LARGE:
+            levels = [[state for level in levels for state in level]]
+        for level in levels:
+            for column in _columns(level, grid, before, tallest):
                 grid |= {state.key: (x, float(row)) for row, state in enumerate(column)}
                 columns[m][x] = len(column)
                 x += COLUMN
@@ -136,7 +144,7 @@ def _levels(task: DrawnTask, own: list[DrawnState]) -> list[list[DrawnState]]:
     levels: defaultdict[int, list[DrawnState]] = defaultdict(list)
     for state in own:
         levels[-1 if state.key == task.start else distance[state.key]].append(state)
-    return [levels[level] for level in sorted(levels)]
+    return [_by_caption(levels[level]) for level in sorted(levels)]
 
 
 def _spread(distance: dict[str, int], after: Mapping[str, Sequence[str]]) -> None:
@@ -151,13 +159,18 @@ def _spread(distance: dict[str, int], after: Mapping[str, Sequence[str]]) -> Non
 
 
 def _columns(
-    level: list[DrawnState], grid: Mapping[str, tuple[float, float]], before: Mapping[str, Sequence[str]]
+    level: list[DrawnState],
+    grid: Mapping[str, tuple[float, float]],
+    before: Mapping[str, Sequence[str]],
+    tallest: int,
 ) -> list[list[DrawnState]]:
-    """The states of a level in order, in columns that are not too tall."""
+    """The states of a level in columns that are not too tall; those of one column in order."""
+    if len(level) > _LARGE:
+        return [level[i : i + tallest] for i in range(0, len(level), tallest)]
 
     def middle(state: DrawnState) -> float:
         known = [grid[source][1] for source in before.get(state.key, ()) if source in grid]
         return fmean(known) if known else float("inf")
 
     ordered = sorted(level, key=lambda state: (middle(state), state.caption, state.key))
-    return [ordered[i : i + _TALLEST] for i in range(0, len(ordered), _TALLEST)]
+    return [ordered[i : i + tallest] for i in range(0, len(ordered), tallest)]

@@ -12,6 +12,11 @@
     if (m === last && last > 0) return dark() ? "#1d5b34" : "#bfe8c9";
     return dark() ? `hsl(215, 42%, ${18 + 17 * part}%)` : `hsl(212, 75%, ${96 - 15 * part}%)`;
   };
+  // An arrow to a state further on in the same row would run behind those in between: it goes around them.
+  const around = (a, b) => {
+    const [from, to] = [data.nodes[a], data.nodes[b]];
+    return from.y === to.y && Math.abs(from.x - to.x) > 200 ? " around" : "";
+  };
   const last = data.tasks.map((task) => task.subgoals.length - 1);
 
   const elements = [];
@@ -41,12 +46,12 @@
     if (node.s === "outside") classes.push("outside");
     elements.push({
       group: "nodes", classes: classes.join(" "), position: { x: node.x, y: node.y },
-      data: { id: `n${i}`, i, name: node.c.length > 74 ? `${node.c.slice(0, 73)}…` : node.c, m: node.m, t: node.t, v: node.v },
+      data: { id: `n${i}`, i, name: node.c.length > 66 ? `${node.c.slice(0, 65)}…` : node.c, m: node.m, t: node.t, v: node.v },
     });
   });
   data.edges.forEach((edge, i) => {
     elements.push({
-      group: "edges", classes: edge.s === "unverified" ? "way unverified" : "way",
+      group: "edges", classes: `way${edge.s === "unverified" ? " unverified" : ""}${big ? "" : around(edge.a, edge.b)}`,
       data: { id: `e${i}`, i, source: `n${edge.a}`, target: `n${edge.b}`, name: edge.c, v: edge.v, w: 1 + Math.log2(1 + edge.n) },
     });
   });
@@ -94,6 +99,9 @@
         opacity: 0.16, "z-index": 20 } },
       { selector: ".walk:loop", style: {
         "control-point-step-size": 95, "loop-direction": "90deg", "loop-sweep": "26deg" } },
+      { selector: ".around", style: {
+        "curve-style": "unbundled-bezier", "control-point-distances": [92], "control-point-weights": [0.5] } },
+      { selector: ".walk.around", style: { "control-point-distances": [108] } },
       { selector: ".walk.done", style: { opacity: 1 } },
       { selector: ".walk.now", style: {
         width: 8, opacity: 1, "z-index": 50, "z-compound-depth": "top", label: "data(name)", "font-size": 13, "font-weight": "bold", color: ink,
@@ -112,11 +120,12 @@
 
   const cy = cytoscape({
     container: find("drawing"), elements, style: style(), layout: { name: "preset" }, autoungrabify: true,
-    boxSelectionEnabled: false, minZoom: 0.04, maxZoom: 3, textureOnViewport: false,
+    boxSelectionEnabled: false, minZoom: 0.01, maxZoom: 3, textureOnViewport: false,
     hideEdgesOnViewport: data.edges.length > 3000, pixelRatio: big ? 1 : "auto",
   });
   window.proas = { cy, data };
 
+  const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
   const say = (text) => { find("said").textContent = text; };
   const make = (tag, text, attributes = {}) => {
     const made = document.createElement(tag);
@@ -135,6 +144,21 @@
     const box = cy.elements(".band").boundingBox();
     const zoom = 0.62;
     cy.viewport({ zoom, pan: { x: 24 - box.x1 * zoom, y: (data.tasks.length > 1 ? 52 : 24) - box.y1 * zoom } });
+  };
+
+  // The rooms of the subgoals reach down to the lowest state that can be seen.
+  const fitRooms = () => {
+    const lowest = new Map();
+    cy.nodes(".state").forEach((node) => {
+      if (!node.hasClass("outside") || !node.hasClass("gone")) {
+        lowest.set(node.data("t"), Math.max(node.position("y"), lowest.get(node.data("t")) ?? -Infinity));
+      }
+    });
+    data.bands.forEach((band) => {
+      const height = Math.min(band.h, (lowest.get(band.t) ?? band.y) + 50 - band.y);
+      const drawn = cy.getElementById(`g${band.t}.${band.m}`);
+      drawn.data("h", height).position({ x: band.x + band.w / 2, y: band.y + height / 2 });
+    });
   };
 
   // Versions
@@ -221,12 +245,12 @@
         ["subgoal", `${own.m} ${told}`], ["facts", own.f.join("; ") || "none"],
         ["source", own.s === "outside" ? "not in the graph; a rollout was there" : own.s || "-"], ["since", `version ${own.v}`],
       ]),
-      make("h3", `${out.length} actions from here`), ways(out, "target", "→"),
+      make("h3", `${count(out.length, "action")} from here`), ways(out, "target", "→"),
       make("h3", `${into.length} that lead here`), ways(into, "source", "←"),
     ];
     if (own.s === "outside") parts[1].lastChild.textContent = "-";
     if (walking === null) panel.replaceChildren(...parts);
-    if (speak) say(`${own.c}. Subgoal ${own.m}, ${told}. ${out.length} actions from here.`);
+    if (speak) say(`${own.c}. Subgoal ${own.m}, ${told}. ${count(out.length, "action")} from here.`);
   };
   cy.on("tap", "node.state", (event) => choose(event.target, true));
   cy.on("tap", (event) => { if (event.target === cy) letGo(); });
@@ -338,17 +362,18 @@
     walking = index;
     cy.nodes(".outside").addClass("gone");
     cy.elements(".way").removeClass("faded");
-    if (walking === null) { find("step").textContent = ""; find("chosen").replaceChildren(); return; }
+    if (walking === null) { find("step").textContent = ""; find("chosen").replaceChildren(); fitRooms(); return; }
     const rollout = data.rollouts[walking];
     const added = [];
     rollout.steps.forEach((step, i) => {
       for (const end of [step.a, step.b]) if (end !== null) cy.getElementById(`n${end}`).removeClass("gone");
       if (step.a === null || step.b === null) return;
-      added.push({ group: "edges", classes: `walk ${step.l || "unlabelled"}`,
+      added.push({ group: "edges", classes: `walk ${step.l || "unlabelled"}${around(step.a, step.b)}`,
         data: { id: `w${i}`, source: `n${step.a}`, target: `n${step.b}`, step: i, name: `${i + 1}  ${step.c}` } });
     });
     cy.add(added);
     cy.edges(".way").addClass("faded");
+    fitRooms();
     stepTable(rollout);
     if (cy.zoom() < 0.6) cy.zoom({ level: 0.75, renderedPosition: { x: 0, y: 0 } });
     showStep(Math.min(1, rollout.steps.length));
@@ -409,6 +434,7 @@
 
   paint();
   cy.nodes(".outside").addClass("gone");
+  fitRooms();
   showVersion(stop);
   begin();
 })();
