@@ -292,12 +292,14 @@ class TrainConfig(_Settings):
 
     @property
     def unit(self) -> Literal["sequence", "token", "step"]:
-        """What the loss is a mean over."""
+        """What the loss is a mean over: rollouts for GRPO over trajectories, else tokens, as verl-agent has it.
+
+        A mean over steps divides an action's gradient by its length. An advantage that is the same for all steps then
+        has a gradient that is not zero on average: it favours short actions, and drowns the signal of the rewards.
+        """
         if self.update.unit != "auto":
             return self.update.unit
-        if self.algorithm == "dapo":
-            return "token"
-        return "step" if self.algorithm != "grpo" or self.shaping.rows == "step" else "sequence"
+        return "sequence" if self.algorithm == "grpo" and self.shaping.rows == "trajectory" else "token"
 
     @property
     def arm(self) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
+import numpy as np
 import pytest
 import torch
 
+from proas.shaping import offsets_of, token_weights
 from proas.training.objective import ClipRange, clipped_surrogate, entropy_of, k3, policy_terms
 from proas.training.optimiser import FlatAdam
 
@@ -92,3 +95,18 @@ def test_a_gradient_that_is_not_finite_changes_nothing() -> None:
     assert weights.tolist() == [1.0, 1.0, 1.0]
     adam.step(torch.ones(3), clip=1.0)
     assert weights.tolist() == pytest.approx([0.9, 0.9, 0.9])
+
+
+@pytest.mark.parametrize(("unit", "drift"), [("token", 0.0), ("step", 1 / 24)])
+def test_a_mean_over_steps_favours_short_actions(unit: Literal["token", "step"], drift: float) -> None:
+    """Two actions, ``a <end>`` and ``a b <end>``: after ``a`` the policy ends or goes on, each with probability 1/2.
+
+    The expected gradient of an advantage of 1 in the score of ending there: with all tokens alike the two actions pull
+    with 1/2 * (1 - 1/2) and 1/2 * (0 - 1/2) and cancel. Divided by their lengths, 2 and 3, they leave 1/8 - 1/12.
+    """
+    scores = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    said = torch.log_softmax(scores, dim=-1)
+    weights = 2 * token_weights(unit, np.array([2, 3]), offsets_of([1, 1]))
+    expected = sum((0.5 * float(weight) * said[i] for i, weight in enumerate(weights)), torch.zeros(()))
+    (gradient,) = torch.autograd.grad(expected, scores)
+    assert float(gradient[0]) == pytest.approx(drift, abs=1e-12)
