@@ -368,13 +368,14 @@ def _usage_error(error: ValidationError) -> UsageError:
     return UsageError(f"setting {name}={first['input']!r}: {first['msg']}", hint="docs/training.md lists the settings")
 
 
-# A policy this small invents commands ("take bread 2" where there is none). With the usual penalty of -0.1 it did so
-# ever more under a mask, which takes the reward of its winners' valid steps and leaves inventions unpunished.
 _TINY = TrainConfig(
     preset="tiny-alfworld",
-    iterations=40,
+    iterations=30,
     workers=2,
-    shaping=ShapingConfig(mui=False, apr="none", rows="step", penalty_only_groups="drop", invalid_penalty=-1.0),
+    step_limit=40,
+    warm_start=WarmStartSettings(demonstrations=4000, skill=0.2, checks=1, batch=8, epochs=8),
+    update=UpdateSettings(minibatches=4),
+    evaluation=EvaluationSettings(every=6, tasks=96),
 )
 
 PRESETS: Mapping[str, TrainConfig] = MappingProxyType(
