@@ -38,8 +38,8 @@ def lift(
 ) -> None:
     """Rewrite a graph's tasks with roles in place of names, and join those of one family of goals.
 
-    What was verified over many tasks then speaks for tasks that no graph has: `proas train --lifted uncovered` labels
-    them by it. The support of a lifted transition is the number of tasks that have it. A rerun changes nothing.
+    What was verified over many tasks then speaks for tasks that no graph has: `--set lifted=uncovered` of `proas train`
+    labels them by it. The support of a lifted transition is the number of tasks that have it. A rerun changes nothing.
     """
     from proas.cli.database import existing_graph, prepare
     from proas.graph.store import ReferenceGraph

@@ -128,7 +128,7 @@ def require_lifting(env: str) -> None:
     if not lifts(env):
         raise UsageError(
             f"states of {env!r} cannot be lifted: nobody has said which roles its names play",
-            hint="alfworld's can; for others give their StateKind a `lifting` (docs/lifting.md)",
+            hint="alfworld's can; for others give their StateKind a `lifting` (docs/carry_over.md)",
         )
 
 

@@ -15,7 +15,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class StartSettings(BaseModel):
-    """Starting points: some rollouts of a failing task begin on a verified way to its goal; see docs/starts.md.
+    """Starting points: some rollouts of a failing task begin on a verified way to its goal; see docs/carry_over.md.
 
     Attributes:
         share: Share of a failing task's rollouts that begin part of the way; 0 for none.

@@ -68,24 +68,25 @@ class Curriculum:
         return self._success.get(task, 0.0) <= self._rule.failing
 
     def choose(self, tasks: Iterable[str], ways: Mapping[str, Way]) -> dict[str, GivenWay]:
-        """The starts of an iteration.
+        """The starts of an iteration, or of some tasks that are added to it.
 
         Args:
-            tasks: Tasks of the iteration.
+            tasks: Tasks.
             ways: A verified way of each task that has one.
 
         Returns:
             Those of failing tasks whose way has at least two actions.
         """
-        self._given = {}
+        chosen: dict[str, GivenWay] = {}
         for task in tasks:
             way = ways.get(task)
             if way is None or len(way) < 2 or not self.fails(task):
                 continue
             left = min(self._left.get(self._key(task), self._rule.distance), len(way) - 1)
             cut = len(way) - left
-            self._given[task] = GivenWay(way.actions[:cut], way.states[:cut], left, self._count)
-        return self._given
+            chosen[task] = GivenWay(way.actions[:cut], way.states[:cut], left, self._count)
+        self._given |= chosen
+        return chosen
 
     def learn(self, rollouts: Sequence[Rollout], given: Sequence[int]) -> dict[str, float]:
         """Take in what was played, and move the starts.
@@ -111,13 +112,15 @@ class Curriculum:
         elif outcomes:
             self._move("", self._left.get("", self._rule.distance), _mean(outcomes))
         walked = [self._given[task] for task in begun]
+        not_walked = len(self._given) - len(begun)
+        self._given = {}
         return {
             "starts/groups": float(len(begun)),
             "starts/rollouts": len(outcomes) / max(1, len(rollouts)),
             "starts/left": _mean([way.left for way in walked]),
             "starts/given": _mean([len(way.actions) for way in walked]),
             "starts/success": _mean(outcomes),
-            "starts/not_walked": float(len(self._given) - len(begun)),
+            "starts/not_walked": float(not_walked),
         }
 
     def _key(self, task: str) -> str:
