@@ -37,7 +37,7 @@ class Games:
         path: Where it lies; empty for what comes with the package as the environment's default.
         identity: Digest of the keys of all tasks, so that runs on other games are never pooled.
         training: Number of tasks in the training data.
-        validation: Number of tasks in the validation data.
+        validation: Number of tasks in the validation data; 0 where those are held out of the training data.
     """
 
     env: str
@@ -89,10 +89,11 @@ def _counted(
 ) -> Games:
     where = "" if path is None else str(path.absolute())
     splits = Splits.of(where, config.train_split, config.valid_split)
-    training, validation = (_keys(env, config, data) for data in (splits.train, splits.valid))
+    training = _keys(env, config, splits.train)
+    validation = [] if splits.held_out else _keys(env, config, splits.valid)
     if not training:
         raise DataError(f"{where or env} holds no tasks", hint="give the environment's data with --data")
-    identity = digest(label if kind == "generated" else "", training, [] if splits.held_out else validation)[:16]
+    identity = digest(label if kind == "generated" else "", training, validation)[:16]
     return Games(env, kind, label, where, identity, len(training), len(validation))
 
 

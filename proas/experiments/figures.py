@@ -92,7 +92,7 @@ def _success(found: Findings) -> Figure:
             _band(axes, at, rows, number, arm)
         axes.set_title("training rollouts" if panel == "rollouts" else f"validation, T = {panel}", fontsize=10)
         axes.set_xlabel("iteration")
-        axes.set_ylim(0, 1)
+        axes.set_ylim(-0.02, 1.02)
         if place == 0:
             axes.set_ylabel("success")
             for target in found.plan.targets:
@@ -115,7 +115,8 @@ def _training(found: Findings) -> Figure | None:
             at, rows = arm.series(name)
             _band(axes, at, rows, number, arm)
         axes.set_title(title, fontsize=10)
-        axes.set_ylim(bottom=0)
+        axes.margins(y=0.08)
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         if place >= len(panels) - _COLUMNS:
             axes.set_xlabel("iteration")
     _legend(figure)

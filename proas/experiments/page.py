@@ -114,7 +114,8 @@ def _played(found: Findings) -> str:
     settings, games = record.settings, record.games
     recur = settings["recur"]
     return (
-        f"On {games['label']}: {settings['iterations']} iterations of {settings['tasks']} tasks × "
+        f"On {games['label']} ({games.get('training', 0):,} tasks): "
+        f"{settings['iterations']} iterations of {settings['tasks']} tasks × "
         f"{settings['group_size']} rollouts of at most {settings['step_limit']} steps"
         + (f", {recur} training tasks" if recur else "")
         + f"; success on {record.tasks} fixed validation tasks, every {settings['evaluation']['every']} iterations. "
