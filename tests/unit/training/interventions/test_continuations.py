@@ -48,7 +48,8 @@ def policy(demonstrations: list[Rollout]) -> LanguagePolicy:
 @pytest.fixture(scope="module")
 def episode(policy: LanguagePolicy, world: AlfWorldWorld) -> Episode:
     how = replace(HOW, group_size=1, step_limit=4)
-    return play_tasks(world, policy, world.tasks[:1], how, follower_for).episodes[0]
+    found: Episode = play_tasks(world, policy, world.tasks[:1], how, follower_for).episodes[0]
+    return found
 
 
 def point(episode: Episode, step: int, *, horizon: int = 3) -> Point:
@@ -68,43 +69,43 @@ def spoken(episode: Episode, step: int) -> Spoken:
     return Spoken(episode.rollout.steps[step].action, tuple(episode.tokens[start : start + count].tolist()))
 
 
-@torch.inference_mode()
 def probability(policy: LanguagePolicy, history: tuple[int, ...], action: tuple[int, ...]) -> float:
-    tokens = torch.tensor([[*history, *action]])
-    places = torch.arange(len(history) - 1, len(history) - 1 + len(action))
-    scores, _ = policy.score(tokens, torch.zeros_like(places), places)
-    each = torch.log_softmax(scores.double() / HOW.temperature, -1).gather(1, torch.tensor(action).unsqueeze(1))
-    return float(each.sum().exp())
+    with torch.inference_mode():
+        tokens = torch.tensor([[*history, *action]])
+        places = torch.arange(len(history) - 1, len(history) - 1 + len(action))
+        scores, _ = policy.score(tokens, torch.zeros_like(places), places)
+        each = torch.log_softmax(scores.double() / HOW.temperature, -1).gather(1, torch.tensor(action).unsqueeze(1))
+        return float(each.sum().exp())
 
 
-@torch.inference_mode()
 def test_the_conditional_draw_is_exact(policy: LanguagePolicy, world: AlfWorldWorld, episode: Episode) -> None:
     """Another action that begins like the forbidden one has probability p / (1 - P(forbidden)), token by token."""
-    forbidden = spoken(episode, 1)
-    here = replace(point(episode, 1), forbidden=forbidden)
-    env = world.environment(step_limit=10)
-    talk = _Continuation(env, here, 0, HOW)
-    rest = {id(here): _probability_of_rest(policy, here, HOW)}
-    taken = probability(policy, here.tokens, forbidden.tokens)
-    assert rest[id(here)][0] == pytest.approx(taken, rel=1e-6)
-    assert 0 < taken < 1
-    other = (*forbidden.tokens[:-1], (forbidden.tokens[-1] + 7) % 300 + 10)
-    unrelated = (forbidden.tokens[0] + 11, 20)
-    for action in (other, unrelated):
-        found = 1.0
-        for place, token in enumerate(action):
-            words = Words(talk, policy.end, HOW)
-            words.tokens = list(action[:place])
-            tokens = torch.tensor([[*here.tokens, *action[:place]]])
-            scores, _ = policy.score(tokens, torch.zeros(1, dtype=torch.long), torch.tensor([tokens.shape[1] - 1]))
-            changed = _conditioned(scores, [(talk, words)], rest, HOW)
-            found *= float(torch.softmax(changed.double() / HOW.temperature, -1)[0, token])
-        assert found == pytest.approx(probability(policy, here.tokens, action) / (1 - taken), rel=1e-4)
-    words = Words(talk, policy.end, HOW)
-    words.tokens = list(forbidden.tokens[:-1])
-    tokens = torch.tensor([[*here.tokens, *forbidden.tokens[:-1]]])
-    scores, _ = policy.score(tokens, torch.zeros(1, dtype=torch.long), torch.tensor([tokens.shape[1] - 1]))
-    assert _conditioned(scores, [(talk, words)], rest, HOW)[0, forbidden.tokens[-1]] == float("-inf")
+    with torch.inference_mode():
+        forbidden = spoken(episode, 1)
+        here = replace(point(episode, 1), forbidden=forbidden)
+        env = world.environment(step_limit=10)
+        talk = _Continuation(env, here, 0, HOW)
+        rest = {id(here): _probability_of_rest(policy, here, HOW)}
+        taken = probability(policy, here.tokens, forbidden.tokens)
+        assert rest[id(here)][0] == pytest.approx(taken, rel=1e-6)
+        assert 0 < taken < 1
+        other = (*forbidden.tokens[:-1], (forbidden.tokens[-1] + 7) % 300 + 10)
+        unrelated = (forbidden.tokens[0] + 11, 20)
+        for action in (other, unrelated):
+            found = 1.0
+            for place, token in enumerate(action):
+                words = Words(talk, policy.end, HOW)
+                words.tokens = list(action[:place])
+                tokens = torch.tensor([[*here.tokens, *action[:place]]])
+                scores, _ = policy.score(tokens, torch.zeros(1, dtype=torch.long), torch.tensor([tokens.shape[1] - 1]))
+                changed = _conditioned(scores, [(talk, words)], rest, HOW)
+                found *= float(torch.softmax(changed.double() / HOW.temperature, -1)[0, token])
+            assert found == pytest.approx(probability(policy, here.tokens, action) / (1 - taken), rel=1e-4)
+        words = Words(talk, policy.end, HOW)
+        words.tokens = list(forbidden.tokens[:-1])
+        tokens = torch.tensor([[*here.tokens, *forbidden.tokens[:-1]]])
+        scores, _ = policy.score(tokens, torch.zeros(1, dtype=torch.long), torch.tensor([tokens.shape[1] - 1]))
+        assert _conditioned(scores, [(talk, words)], rest, HOW)[0, forbidden.tokens[-1]] == float("-inf")
 
 
 def test_continuations_are_those_of_the_episode_itself(
