@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from proas.envs.alfworld.world import AlfWorldWorld
 from proas.envs.base import World
 from proas.rollouts import Rollout
 
@@ -56,7 +57,7 @@ class OptimalPlay:
     @property
     def available(self) -> bool:
         """Whether the environment has a planner."""
-        return self._world.name == "alfworld"
+        return isinstance(self._world, AlfWorldWorld)
 
     def judge(self, rollout: Rollout) -> list[Judged | None]:
         """Each step; ``None`` where no plan is found.
