@@ -14,7 +14,6 @@ from proas.experiments.plan import Plan, load_plan, plan_names
 from proas.experiments.schedule import arm_digest
 from proas.training.config import TrainConfig
 
-
 COMMAND = typer.main.get_command(app).commands["train"]  # type: ignore[attr-defined]
 
 
