@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
 ROOT = Path(__file__).resolve().parents[2]
+_PATIENCE = 120_000
+"""Milliseconds to wait for a page: as long as a loaded machine may need."""
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -64,7 +67,13 @@ def launched() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     # Without a sandbox of its own, as in most containers and for root; the pages are ours.
-    arguments = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb", "--hide-scrollbars"]
+    arguments = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--force-color-profile=srgb",
+        "--hide-scrollbars",
+    ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         try:
@@ -85,6 +94,7 @@ def watched(browser: Browser, *, width: int = 1280, height: int = 800, dark: boo
     """
     scheme: Any = "dark" if dark else "light"
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context.set_default_timeout(_PATIENCE)
     page = context.new_page()
     seen = Watched(page)
 

@@ -120,8 +120,8 @@
 
   const cy = cytoscape({
     container: find("drawing"), elements, style: style(), layout: { name: "preset" }, autoungrabify: true,
-    boxSelectionEnabled: false, minZoom: 0.01, maxZoom: 3, textureOnViewport: false,
-    hideEdgesOnViewport: data.edges.length > 3000, pixelRatio: big ? 1 : "auto",
+    boxSelectionEnabled: false, minZoom: 0.01, maxZoom: 3, textureOnViewport: big,
+    hideEdgesOnViewport: big, pixelRatio: big ? 1 : "auto",
   });
   window.proas = { cy, data };
 
