@@ -107,7 +107,7 @@ class _Case:
         batch = self._batch()
         self._times["label"].append(_timed(lambda: self._graph.label(batch)))
         tasks = label_parameters(self._batch())
-        asked = {"graph": self._graph.name, "version": None, "tasks": tasks}
+        asked = {"graph": self._graph.name, "version": None, "min_support": 1, "tasks": tasks}
         self._times["round_trip"].append(_timed(lambda: self._client.rows("label_batch", **asked)))
         self._times["set"].append(_timed(lambda: [_by_set(r, self._edges) for r in self._at_hand]))
         keys = [key for rollout in batch for key in rollout.transition_keys][:: TASKS * GROUP * STEPS // STEPWISE]

@@ -32,22 +32,26 @@ CALL (g, k) {
          WHERE e.since <= g.base_version
            AND e.support >= $min_support + CASE e.source WHEN 'around' THEN 1 ELSE 0 END
          RETURN e.key
-       } + COLLECT {
-         MATCH ()-[e:TRANSITION {graph: $graph, task: task.key}]->() WHERE e.inherited
-         MATCH ()-[below:TRANSITION {graph: g.base, key: e.key}]->()
-         WHERE e.support + below.support >= $min_support + CASE below.source WHEN 'around' THEN 1 ELSE 0 END
-         RETURN e.key
-       } AS edges,
+       } AS plain,
+       COLLECT {
+         MATCH ()-[e:TRANSITION {graph: $graph, task: task.key}]->() WHERE e.inherited RETURN [e.key, e.support]
+       } AS repeated,
        COLLECT {
          UNWIND range(0, size(task.places) - 1) AS i
          OPTIONAL MATCH (s:State {graph: $graph, key: task.places[i]})
          OPTIONAL MATCH (below:State {graph: g.base, key: task.places[i]}) WHERE below.distance_since <= g.base_version
          WITH i, s, below.distance AS base
-         WITH i, CASE WHEN s IS NULL OR s.distance = base THEN base
+         WITH i, CASE WHEN s.distance IS NULL OR s.distance = base THEN base
                       WHEN s.distance_since <= k THEN s.distance END AS distance
          WHERE distance IS NOT NULL
          RETURN [i, distance]
        } AS distances
+  WITH place, task, distances, plain + COLLECT {
+         UNWIND repeated AS own
+         MATCH ()-[e:TRANSITION {graph: g.base, key: own[0]}]->()
+         WHERE own[1] + e.support >= $min_support + CASE e.source WHEN 'around' THEN 1 ELSE 0 END
+         RETURN e.key
+       } AS edges
   WITH place, distances, task.rollouts AS rollouts, size(edges) > 0 AS covered,
        [key IN task.transitions | key IN edges] AS known
   WITH place, distances, COLLECT {

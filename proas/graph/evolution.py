@@ -150,8 +150,7 @@ class _Evolution:
         joined, rejected = self._join(fresh, tasks)
         target = max(self._version or 0, scope.version + 1 if joined else scope.version)
         report = self._write(tx, replace(scope, version=target), joined, tasks)
-        if report.added_transitions:
-            measure_tasks(tx, replace(scope, version=target), [one.graph.task.key for one in joined])
+        measure_tasks(tx, replace(scope, version=target), [one.graph.task.key for one in joined])
         self._attempted = replace(
             report, version_before=scope.version, known=len(known), rejected=tuple(rejected), version=target
         )

@@ -272,7 +272,8 @@ class _Task:
     def _check_distances(self, ladder: Ladder | None) -> None:
         """Stored distances against those that a search from the goals finds. A task never measured has none at all."""
         stored: dict[str, Any] = {key: far for key, _index, far, _searching in self._row["base_states"]}
-        stored |= {state["key"]: state["distance"] for state in self._states}
+        stored |= {state["key"]: state["distance"] for state in self._states if state["distance"] is not None}
+        stored = {state["key"]: None for state in self._states} | stored
         if ladder is None or all(far is None for far in stored.values()):
             return
         blind = {key for key, _index, _far, searching in self._row["base_states"] if searching}

@@ -74,6 +74,22 @@ def test_a_layer_brings_states_of_its_base_nearer_and_leaves_the_base_alone(grap
         layer.drop()
 
 
+def test_a_layer_that_learns_nothing_new_still_knows_the_distances(graph, corridor, connection):
+    """Its copies of the base's states and transitions, made to count its own support, hide nothing."""
+    graph.add([corridor.graph("t", stride=2)])
+    layer = ReferenceGraph.create(connection, f"{graph.name}-same", base=graph.name)
+    try:
+        won = RolloutBatch((corridor.win("a", "t"),))
+        assert layer.evolve(won).added_transitions == 0
+        for version in (0, 1):
+            assert [step.distance for step in layer.label(won, version=version).rollouts[0].steps] == [
+                *range(14, -1, -1)
+            ]
+        assert not _violations(layer)
+    finally:
+        layer.drop()
+
+
 def test_a_state_that_leads_nowhere_or_is_unknown_has_no_distance(graph, corridor):
     graph.add([corridor.graph("t", stride=2)])
     labelled = graph.label(RolloutBatch((corridor.rollout("r", "t", [0, 2, 3, 4]),))).rollouts[0]

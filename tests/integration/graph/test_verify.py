@@ -29,6 +29,7 @@ DAMAGE = {
     "orphan": "MATCH (t:Task {graph: $g, key: 't2'}) DETACH DELETE t",
     "graph": "MATCH (g:ARG {name: $g}) REMOVE g.version",
     "properties": "MATCH ()-[e:TRANSITION {graph: $g, task: 't1'}]->() WITH e LIMIT 1 REMOVE e.support",
+    "distance": "MATCH (s:State {graph: $g, task: 't1'}) WHERE s.distance = 4 SET s.distance = 3",
     "layer-copy": "MATCH (s:State {graph: $g, task: 't1'}) WITH s LIMIT 1 SET s.inherited = true",
 }
 

@@ -43,9 +43,11 @@ def everything(connection: Connection, graph: str) -> list[str]:
         "MATCH (a)-[e]->(b) WHERE a.graph = $graph OR (a:ARG AND a.name = $graph) "
         "RETURN type(e) AS l, properties(e) AS p, coalesce(a.key, '') AS a, coalesce(b.key, b.name) AS b"
     )
+    # Distances are measured anew, so that they hold since the version that is imported.
+    ours = {"graph", "name", "distance_since"}
     found = []
     for record in (*nodes, *edges):
-        properties = {k: v for k, v in record["p"].items() if k not in {"graph", "name"}}
+        properties = {k: v for k, v in record["p"].items() if k not in ours}
         ends = [record["a"], record["b"]] if "a" in record.keys() else []  # noqa: SIM118
         found.append(json.dumps([record["l"], ends, properties], sort_keys=True, default=str))
     return sorted(found)
