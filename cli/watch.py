@@ -175,7 +175,7 @@ def _view(seen: Glance) -> tuple[RenderableType, ...]:
     for made in seen.document()["versions"][-_ROWS:]:
         shares = ["-" if made[name] is None else f"{made[name]:.0%}" for name in _METRICS]
         grown = (f"{made['added_states']:,}", f"{made['added_transitions']:,}")
-        table.add_row(str(made["version"]), *grown, *shares, moment(made["at"][5:]))
+        table.add_row(str(made["version"]), *grown, *shares, moment(made["at"][5:19]))
     growth = _spark([made.added_transitions for made in found.versions[-60:]])
     shown: list[RenderableType] = [facts_table(facts, title=found.graph)]
     if len(found.versions) > 1:
