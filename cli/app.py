@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from proas.cli import db, evolve, generate, label, rollout, shape
+from proas.cli import db, evolve, generate, label, rollout, rollouts, shape
 from proas.cli.console import Output, use_plain_characters_if_needed
 from proas.cli.demo import demo
 from proas.cli.doctor import doctor
@@ -45,6 +45,7 @@ app.add_typer(db.app, name="db")
 app.add_typer(graph_app, name="graph")
 app.add_typer(env_app, name="env")
 app.command("rollout")(rollout.rollout)
+app.add_typer(rollouts.app, name="rollouts")
 app.command("label")(label.label)
 app.command("shape")(shape.shape)
 app.command("evolve")(evolve.evolve)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from proas.errors import GraphCapacityError, GraphConflict, GraphNotFound, UsageError
+from proas.graph.attached import drop_attached
 from proas.graph.building import BUILD_RUN, Progress
 from proas.graph.client import Client, Transaction
 from proas.graph.reports import DropReport, GraphInfo
@@ -74,6 +75,8 @@ def drop_graph(client: Client, name: str, *, force: bool, progress: Progress | N
         )
     nodes = relationships = 0
     for graph in (*layers, name):
+        client.write(lambda tx, g=graph: tx.rows("begin_drop", graph=g))  # type: ignore[misc]
+        nodes += drop_attached(client, graph)
         for removed in _removals(client, graph):
             nodes += removed["nodes"]
             relationships += removed["relationships"]
@@ -83,8 +86,7 @@ def drop_graph(client: Client, name: str, *, force: bool, progress: Progress | N
 
 
 def _removals(client: Client, graph: str) -> Iterator[Any]:
-    """Remove a graph, one transaction after the other; each gives what it removed."""
-    client.write(lambda tx: tx.rows("begin_drop", graph=graph))
+    """Remove a graph marked as being dropped, one transaction after the other; each gives what it removed."""
     limit = DROP_ROWS
     while True:
         try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from proas.graph.attached import MOST_ROLLOUTS, Attached, AttachReport, PruneReport, attach, attached, prune
 from proas.graph.building import Progress, add_task_graphs
 from proas.graph.client import Client
 from proas.graph.connect import Connection
@@ -215,6 +216,35 @@ class ReferenceGraph:
         """
         require_schema(self._client)
         return measure_graph(self._client, self.name, progress=progress)
+
+    def attach(self, rollouts: Sequence[Rollout], *, run: str = "", most: int = MOST_ROLLOUTS) -> AttachReport:
+        """Attach labelled rollouts to the states that they visit, to be looked at; nothing else reads them.
+
+        Repeating it changes nothing; a rollout that comes with other labels takes the place of the one attached.
+
+        Args:
+            rollouts: Labelled rollouts, in the order in which they are to be taken.
+            run: Where they come from, in a word.
+            most: Rollouts that the graph may hold in all; what is beyond it is left out and counted.
+
+        Raises:
+            GraphNotFound: No such graph.
+            GraphVersionError: The schema is not migrated.
+        """
+        require_schema(self._client)
+        return attach(self._client, self.name, rollouts, run=run, most=most)
+
+    def attached(self) -> tuple[Attached, ...]:
+        """Rollouts that are attached, the newest first."""
+        return attached(self._client, self.name)
+
+    def prune(self, *, before: int | None = None, keep: int | None = None, everything: bool = False) -> PruneReport:
+        """Remove attached rollouts: those that an earlier version labelled, all but the newest, or all.
+
+        Raises:
+            UsageError: Not exactly one of the three is asked for.
+        """
+        return prune(self._client, self.name, before=before, keep=keep, everything=everything)
 
     def drop(self, *, force: bool = False, progress: Progress | None = None) -> DropReport:
         """Remove this graph, in batches. A drop that was cut off is finished by the next one.

@@ -16,7 +16,7 @@ from tests.e2e.conftest import Proas
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-GROUPS = {"db", "diagnose", "env", "evidence", "graph"}
+GROUPS = {"db", "diagnose", "env", "evidence", "graph", "rollouts"}
 
 
 def command_lines(page: Path) -> Iterator[str]:
