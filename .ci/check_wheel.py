@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Folders of the repository, and what they are called in the package.
 PLACES = {"proas": "proas", "cli": "proas/cli", "graph_builders": "proas/graph_builders", "cypher": "proas/cypher"}
-SHIPPED = {".py", ".cypher", ".json", ".lock", ".typed", ".grass", ".html", ".toml", ".txt"}
+SHIPPED = {".py", ".css", ".cypher", ".js", ".json", ".lock", ".typed", ".grass", ".html", ".toml", ".txt"}
 
 PROBE = """
 import importlib, importlib.metadata, importlib.resources, pathlib, sys

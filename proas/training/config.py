@@ -222,6 +222,7 @@ class TrainConfig(_Settings):
         graph_emptied: Forget what the run's own graph has learnt before each iteration's successes join it: a control.
         workers: Processes that play and compute gradients.
         checkpoint_every: Iterations between checkpoints.
+        rollouts_every: Iterations between those whose rollouts are kept, labelled and shaped; 0 for none.
         keep_checkpoints: Checkpoints kept; the first and the last always are.
         policy: The language model.
         text: Limits of text.
@@ -252,6 +253,7 @@ class TrainConfig(_Settings):
     graph_emptied: bool = False
     workers: Count = 1
     checkpoint_every: Count = 10
+    rollouts_every: Natural = 10
     keep_checkpoints: Annotated[int, Field(ge=2)] = 3
     policy: PolicySettings = PolicySettings()
     text: TextSettings = TextSettings()

@@ -20,7 +20,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,6 +29,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from proas.errors import DataError, UsageError
+from proas.rollout_files import write_rollouts
+from proas.rollouts import Rollout
 from proas.training.config import TrainConfig
 
 __all__ = ["RunDirectory", "software"]
@@ -147,8 +149,17 @@ class RunDirectory:
         """``{"iteration", "temperature", "success": {task: share}}`` of each evaluation, in order."""
         yield from _read_lines(self.path / _OUTCOMES)
 
+    def keep_rollouts(self, iteration: int, rollouts: Iterable[Rollout]) -> None:
+        """Write an iteration's rollouts to ``rollouts/ITERATION.jsonl``."""
+        folder = self.path / "rollouts"
+        folder.mkdir(exist_ok=True)
+        write_rollouts(folder / f"{iteration:05}.jsonl", rollouts)
+
     def forget_after(self, iteration: int) -> None:
-        """Leave out metrics of later iterations, which a run that resumes does again."""
+        """Leave out metrics and rollouts of later iterations, which a run that resumes does again."""
+        for file in (self.path / "rollouts").glob("*.jsonl"):
+            if file.stem.isdecimal() and int(file.stem) > iteration:
+                file.unlink()
         for name in (_METRICS, _OUTCOMES):
             file = self.path / name
             kept = [row for row in _read_lines(file) if row.get("iteration", 0) <= iteration]

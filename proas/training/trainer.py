@@ -296,6 +296,8 @@ class Trainer:
         )
         targets = None if base.targets is None else _by_rollout(batch, base.targets.astype(np.float32))
         shaped = shape(base.batch, config.base_shaping, growth=growth)
+        if config.rollouts_every and k % config.rollouts_every == 0:
+            self._directory.keep_rollouts(k, shaped.batch)
         clock.lap("shaping")
         signals = signals_of(shaped.batch.rollouts, config, targets)
         owners = {rollout.id: sampled.places[rollout.task] for rollout in batch}

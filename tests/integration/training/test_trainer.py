@@ -9,6 +9,7 @@ import torch
 
 from proas.errors import UsageError
 from proas.graph import Connection, ReferenceGraph
+from proas.rollout_files import load_rollouts
 from proas.shaping import preset as shaping_preset
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
 from tests.integration.training.runs import Plug, Stop, run, settings, told
@@ -18,7 +19,7 @@ from tests.integration.training.runs import Plug, Stop, run, settings, told
 def test_a_run_that_resumes_is_the_run_that_never_ended(
     shaping: str, games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
 ) -> None:
-    config = settings(games).with_shaping(shaping_preset(shaping))
+    config = settings(games, rollouts_every=1).with_shaping(shaping_preset(shaping))
     whole = run(config, tmp_path / "whole", warm, connection=connection, graph=names[0])
     with pytest.raises(Stop):
         run(config, tmp_path / "part", warm, connection=connection, graph=names[1], watcher=Plug(3))
@@ -33,6 +34,14 @@ def test_a_run_that_resumes_is_the_run_that_never_ended(
     for name in names[:2]:
         assert ReferenceGraph(connection, name).info().version == 3
     assert ReferenceGraph(connection, names[0]).stats().transitions == learnt.stats().transitions
+    kept = sorted((whole.path / "rollouts").iterdir())
+    assert [file.name for file in kept] == ["00001.jsonl", "00002.jsonl", "00003.jsonl"]
+    for file in kept:
+        again = (part.path / "rollouts" / file.name).read_text(encoding="utf-8")
+        assert again.replace(names[1], names[0]) == file.read_text(encoding="utf-8")
+    steps = [step for file in kept for rollout in load_rollouts(file) for step in rollout.steps]
+    assert any(step.label is not None for step in steps)
+    assert all(step.advantage is not None for step in steps)
 
 
 def test_a_later_version_than_the_checkpoint_is_forgotten(
@@ -42,8 +51,12 @@ def test_a_later_version_than_the_checkpoint_is_forgotten(
     whole = run(config, tmp_path / "whole", warm, connection=connection, graph=names[0])
     done = told(whole)
     (whole.checkpoints / "iteration-000003.pt").unlink()
+    stray = whole.path / "rollouts" / "00003.jsonl"
+    stray.parent.mkdir()
+    stray.touch()
     again = run(config, tmp_path / "whole", warm, connection=connection, graph=names[0], resume=True)
     assert told(again) == done
+    assert not stray.exists()
 
 
 @pytest.mark.parametrize("algorithm", ["grpo", "dapo", "gigpo", "migpo", "hgpo", "graphgpo", "tigpo", "ppo"])
