@@ -30,6 +30,7 @@ def label_with_fallback(
     use: LiftedUse,
     *,
     version: int | None = None,
+    min_support: int = 1,
     on_failure: OnFailure = "raise",
 ) -> RolloutBatch:
     """Label a batch, with lifted verdicts where its own are wanting, in one round trip.
@@ -45,15 +46,16 @@ def label_with_fallback(
         origin: Id of the rollout of ``batch`` that each lifted one stands for.
         use: When a lifted verdict counts.
         version: Version to read.
+        min_support: Transitions of less support are treated as absent, lifted ones too.
         on_failure: As in :meth:`proas.graph.store.ReferenceGraph.label`.
 
     Returns:
         The batch labelled; labels that a lifted task gave say ``lifted``.
     """
     if use == "off" or not len(lifted):
-        return graph.label(batch, version=version, on_failure=on_failure)
+        return graph.label(batch, version=version, min_support=min_support, on_failure=on_failure)
     asked = RolloutBatch((*batch.rollouts, *lifted.rollouts), batch.rejects)
-    answered = graph.label(asked, version=version, on_failure=on_failure).rollouts
+    answered = graph.label(asked, version=version, min_support=min_support, on_failure=on_failure).rollouts
     other = {origin[rollout.id]: rollout for rollout in answered[len(batch) :]}
     merged = (_merged(rollout, other.get(rollout.id), use) for rollout in answered[: len(batch)])
     return RolloutBatch(tuple(merged), batch.rejects)

@@ -42,6 +42,11 @@ Natural = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 
 
+# What an arm's name leaves out: what all arms share or what names it; what a control without a graph has no use for.
+_ALIKE = frozenset({"rows", "penalty_only_groups", "invalid_penalty", "verdicts"})
+_OF_THE_GRAPH = frozenset({"purification", "order", "evolve", "prune_edges", "min_support", "info_seeking"})
+
+
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -313,13 +318,15 @@ class TrainConfig(_Settings):
     @property
     def _method(self) -> str:
         shaping = self.shaping
-        if self.algorithm == "sft" or not shaping.needs_verdicts:
+        told = {name: value for name, value in shaping.changes.items() if name not in _ALIKE}
+        if self.algorithm == "sft" or not (shaping.needs_verdicts or shaping.needs_labels):
             return self.algorithm
-        who = "proas" if shaping.verdicts == "graph" else shaping.verdicts
-        usual = {"rows", "penalty_only_groups", "invalid_penalty", "verdicts"}
-        changed = [f"{k}={v}" for k, v in shaping.changes.items() if k not in usual]
-        name = f"{self.algorithm}+{who}" + (f"-{shaping.preset}" if who == "proas" else "")
-        return " ".join([name, *changed]) if who == "proas" else name
+        who = f"+proas-{shaping.preset}" if shaping.verdicts == "graph" else f"+{shaping.verdicts}"
+        if not shaping.needs_verdicts:
+            who, told = "", {k: v for k, v in told.items() if k.startswith("distance")}
+        elif shaping.verdicts != "graph":
+            told = {k: v for k, v in told.items() if k not in _OF_THE_GRAPH}
+        return " ".join([self.algorithm + who, *(f"{k}={v}" for k, v in told.items())])
 
     def updated(self, settings: Mapping[str, object]) -> TrainConfig:
         """The same settings with some replaced.

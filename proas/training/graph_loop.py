@@ -108,7 +108,8 @@ class GraphLoop:
     def _label(self, batch: RolloutBatch, roles: LiftedRollouts) -> RolloutBatch:
         if not self._shaping.needs_labels:
             return batch
-        return label_with_fallback(self.graph, batch, roles.batch, roles.origin, self._lifted)
+        least = self._shaping.min_support
+        return label_with_fallback(self.graph, batch, roles.batch, roles.origin, self._lifted, min_support=least)
 
     def _evolve(self, batch: RolloutBatch, roles: LiftedRollouts, iteration: int) -> EvolveReport | None:
         if not self._shaping.evolve:

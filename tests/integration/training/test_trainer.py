@@ -85,3 +85,16 @@ def test_a_run_without_the_graph_needs_no_database(games: Path, warm: Path, tmp_
     assert row["update/steps"] > 0
     with pytest.raises(UsageError, match="needs a database"):
         run(settings(games).with_shaping(shaping_preset("paper")), tmp_path / "other", warm)
+
+
+def test_labels_by_support_reach_the_run(
+    games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
+) -> None:
+    rows = []
+    for name, least in zip(names, (1, 10_000), strict=False):
+        shaping = shaping_preset("recommended").updated({"min_support": least})
+        config = settings(games, iterations=1).with_shaping(shaping)
+        directory = run(config, tmp_path / name, warm, connection=connection, graph=name)
+        rows.append(list(directory.metrics())[-1])
+    assert rows[0]["proas/graph/coverage"] > 0
+    assert rows[1]["proas/graph/coverage"] == 0  # nothing has that much support: all pass through

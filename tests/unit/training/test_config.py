@@ -92,11 +92,16 @@ def test_arms_are_told_apart() -> None:
     assert loop.arm == "grpo+loop_mask"
     assert not loop.uses_graph
     assert proas.updated({"shaping.epsilon_mask": 0.1}).arm == "grpo+proas-recommended epsilon_mask=0.1"
+    assert loop.updated({"shaping.labels": "shuffled"}).arm == "grpo+loop_mask labels=shuffled"
+    near = {"shaping.distance": "potential", "shaping.distance_weight": 0.5}
+    assert loop.updated(near).arm == "grpo+loop_mask distance=potential distance_weight=0.5"
+    assert loop.updated(near).uses_graph
+    assert plain.updated(near).arm == "grpo distance=potential distance_weight=0.5"
 
 
 def test_a_shaping_leaves_alone_what_concerns_all_arms() -> None:
     tiny = preset("tiny-alfworld").with_shaping(shaping_preset("recommended"))
-    assert (tiny.shaping.invalid_penalty, tiny.arm) == (-1.0, "grpo+proas-recommended")
+    assert (tiny.shaping.invalid_penalty, tiny.arm) == (-0.1, "grpo+proas-recommended")
     shaped = TrainConfig().with_shaping(shaping_preset("paper"))
     assert (shaped.shaping.rows, shaped.shaping.penalty_only_groups) == ("step", "drop")
     assert shaped.shaping.order == "label_then_evolve"
