@@ -35,7 +35,7 @@ PYTHON_VERL ?= $(shell for candidate in $(PYTHON) python3.12 python3.11 python3 
 # One after the other, on a machine that does nothing else. BENCHMARKS="label evolve" runs some of them.
 BENCHMARKS ?= alfworld_engine vector shaping build label evolve local_server token_advantages
 
-.PHONY: help install demo test test-verl lint types format wheel-test bench evidence docs check clean
+.PHONY: help install demo test test-verl lint types format wheel-test bench evidence docs site notebooks check clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,12 @@ evidence: $(TRAIN)  ## Do every run of docs/evidence.md again and write it anew:
 
 docs: $(DEV)  ## Write docs/cli.md from the commands themselves
 	$(PY) docs/generate_reference.py
+
+site: $(DEV)  ## Build the documentation as a site, into build/site; a warning is a failure
+	$(RUN) mkdocs build --strict
+
+notebooks: $(DEV)  ## Run the notebooks from top to bottom, as the tests do, on a real server
+	$(RUN) pytest -q -p no:cacheprovider tests/integration/notebooks
 
 check: lint types wheel-test test  ## All that the CI runs
 
