@@ -89,7 +89,14 @@ def _games(folder: Path) -> Path:
 
 def _settings(data: Path, **more: object) -> TrainConfig:
     return preset("tiny-alfworld").updated(
-        {"data": str(data.absolute()), "iterations": ITERATIONS, "evaluation.every": 0, "evaluation.tasks": 16, **more}
+        {
+            "data": str(data.absolute()),
+            "iterations": ITERATIONS,
+            "step_limit": 50,
+            "evaluation.every": 0,
+            "evaluation.tasks": 16,
+        }
+        | more
     )
 
 
