@@ -261,7 +261,7 @@ def suppress_case(document: dict[str, Any]) -> Iterator[str]:
 
 def _spread(places: Sequence[dict[str, Any]]) -> float:
     gains = [place["recovery"] - place["baseline"] for place in places]
-    return max(gains) - min(gains)
+    return float(max(gains) - min(gains))
 
 
 def _percent(share: float) -> str:
