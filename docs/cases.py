@@ -255,8 +255,11 @@ def suppress_case(document: dict[str, Any]) -> Iterator[str]:
         for one in document["quarters"]
     ]
     yield table(("drift", "positions", "baseline", "recovery", "gain"), quarters)
-    for model, slopes in document["slopes"].items():
-        yield f"Slope of the gain on ten steps of drift, {model}: {_points(slopes['gain'])} points."
+    gain = document["slopes"]["gain"]
+    yield (
+        f"Ten steps of drift more change the gain by {_points(gain['raw'])} points of percent; among like prefix "
+        f"lengths, by {_points(gain['matched'])}."
+    )
 
 
 def _spread(places: Sequence[dict[str, Any]]) -> float:
