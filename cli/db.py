@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from proas.cli import db_files
+from proas.cli import db_browser, db_files
 from proas.cli.console import Output, columns, facts_table, moment, plain
 from proas.cli.local import ReleaseOption
 from proas.cli.options import DatabaseOptions, Json, with_options
@@ -149,7 +149,7 @@ def validate(database: DatabaseOptions, json: Json = False) -> None:
 
 app.command("dump")(db_files.dump)
 app.command("load")(db_files.load)
-app.command("browser")(db_files.browser)
+app.command("browser")(db_browser.browser)
 
 
 def _server(info: ServerInfo) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proas.cli.console import columns, facts_table, plain
-from proas.cli.db_files import LOOK, browser_page
+from proas.cli.db_browser import LOOK, browser_page
 
 if TYPE_CHECKING:
     from proas.graph.connect import Connection

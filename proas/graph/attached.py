@@ -19,17 +19,15 @@ Nothing here is read by labelling, evolution, verification or exchange, and noth
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from proas.errors import GraphCapacityError, UsageError
+from proas.graph.attached_rows import detour_rows, key_of, labels_of, rollout_row, states_of, step_rows
 from proas.graph.captions import caption_of
 from proas.graph.client import Client, Transaction
 from proas.graph.writing import Scope, known_tasks, lock_graph
-from proas.keys import digest
-from proas.rollouts import Reject, Rollout, State, Step
+from proas.rollouts import Reject, Rollout
 
 __all__ = [
     "MOST_ROLLOUTS",
@@ -274,10 +272,10 @@ def _attach(
     new: dict[str, Rollout] = {}
     outdated: list[str] = []
     for rollout in batch:
-        key = _key(rollout)
+        key = key_of(rollout)
         if known[rollout.task].task is None:
             tally.rejected.append(Reject("the graph does not know its task", id=rollout.id))
-        elif key in new or stored.get(key) == _labels(rollout):
+        elif key in new or stored.get(key) == labels_of(rollout):
             tally.known += 1
         elif key in stored:
             outdated.append(key)
@@ -308,7 +306,7 @@ def _write(tx: Transaction, scope: Scope, new: Mapping[str, Rollout], places: Ma
     """Create rollouts with their steps; returns the number of states off the graph that are new."""
     if not new:
         return 0
-    visited = {state.key: (state, r.task) for r in new.values() for state in _states(r)}
+    visited = {state.key: (state, r.task) for r in new.values() for state in states_of(r)}
     found = tx.rows("attach_homes", keys=sorted(visited), **scope.parameters())
     homes = {row["key"]: row["home"] for row in found}
     strays = [
@@ -317,111 +315,9 @@ def _write(tx: Transaction, scope: Scope, new: Mapping[str, Rollout], places: Ma
         if key not in homes
     ]
     made = int(tx.rows("attach_strays", graph=scope.graph, rows=strays)[0]["made"]) if strays else 0
-    rollouts = [_rollout_row(key, rollout, places[rollout.id], run) for key, rollout in new.items()]
+    rollouts = [rollout_row(key, rollout, places[rollout.id], run) for key, rollout in new.items()]
     tx.rows("attach_rollouts", graph=scope.graph, rows=rollouts)
-    steps = [row for key, rollout in new.items() for row in _step_rows(key, rollout, homes, scope.graph)]
+    steps = [row for key, rollout in new.items() for row in step_rows(key, rollout, homes, scope.graph)]
     tx.rows("attach_steps", graph=scope.graph, rows=steps)
-    tx.rows("attach_detours", graph=scope.graph, rows=_detour_rows(new.values(), homes))
+    tx.rows("attach_detours", graph=scope.graph, rows=detour_rows(new.values(), homes))
     return made
-
-
-def _states(rollout: Rollout) -> list[State]:
-    """The T + 1 states visited, start first."""
-    return [state for state in (rollout.start, *(step.state for step in rollout.steps)) if state is not None]
-
-
-def _key(rollout: Rollout) -> str:
-    """What makes it the same rollout: task, id and way."""
-    return digest(
-        "attached rollout",
-        rollout.task,
-        rollout.id,
-        rollout.start.key if rollout.start else "",
-        list(rollout.transition_keys),
-    )
-
-
-def _labels(rollout: Rollout) -> str:
-    """What it says of its steps."""
-    said = [
-        (step.label.reasonable, step.label.progress, step.label.drift, step.advantage, step.base_advantage)
-        for step in rollout.steps
-        if step.label is not None
-    ]
-    return digest("labels of a rollout", rollout.version, said)
-
-
-def _rollout_row(key: str, rollout: Rollout, place: int, run: str) -> dict[str, Any]:
-    steps = len(rollout.steps)
-    short = rollout.id.rpartition("#")[2][-40:]
-    outcome = f"solved in {steps} steps" if rollout.success else f"failed after {steps} steps"
-    row = {
-        "key": key,
-        "id": rollout.id,
-        "task": rollout.task,
-        "name": f"{short}, {outcome}",
-        "success": rollout.success,
-        "ended": rollout.ended,
-        "reward": rollout.reward,
-        "advantage": rollout.advantage,
-        "steps": steps,
-        "version": rollout.version if rollout.version is not None else 0,
-        "labels": _labels(rollout),
-        "run": run,
-        "place": place,
-    }
-    return {name: value for name, value in row.items() if value is not None}
-
-
-def _kind(step: Step) -> str:
-    if step.label is None or not step.label.reasonable:
-        return "astray"
-    return "progress" if step.label.progress else "again"
-
-
-def _step_rows(key: str, rollout: Rollout, homes: Mapping[str, str], graph: str) -> Iterator[dict[str, Any]]:
-    keys = rollout.state_keys
-    start = {"graph": graph, "t": 0, "action": "starts"}
-    yield {"rollout": key, "kind": "start", "home": homes.get(keys[0]), "place": keys[0], "step": start}
-    for t, (step, way) in enumerate(zip(rollout.steps, rollout.transition_keys, strict=True)):
-        values = {
-            "graph": graph,
-            "t": t + 1,
-            "action": step.canonical or step.action,
-            "key": way,
-            "re": step.label.reasonable if step.label else None,
-            "pa": step.label.progress if step.label else None,
-            "drift": step.label.drift if step.label else None,
-            "advantage": step.advantage,
-            "base_advantage": step.base_advantage,
-            "valid": step.valid,
-            "seeks": step.seeks or None,
-        }
-        told = {name: value for name, value in values.items() if value is not None}
-        place = keys[t + 1]
-        yield {"rollout": key, "kind": _kind(step), "home": homes.get(place), "place": place, "step": told}
-
-
-def _detour_rows(rollouts: Collection[Rollout], homes: Mapping[str, str]) -> list[dict[str, Any]]:
-    times: Counter[str] = Counter()
-    takers: Counter[str] = Counter()
-    ways: dict[str, dict[str, Any]] = {}
-    for rollout in rollouts:
-        keys = rollout.state_keys
-        taken: set[str] = set()
-        for t, (step, way) in enumerate(zip(rollout.steps, rollout.transition_keys, strict=True)):
-            if _kind(step) != "astray" or keys[t] == keys[t + 1]:
-                continue
-            times[way] += 1
-            taken.add(way)
-            ways[way] = {
-                "key": way,
-                "task": rollout.task,
-                "action": step.canonical or step.action,
-                "from": keys[t],
-                "from_home": homes.get(keys[t]),
-                "to": keys[t + 1],
-                "to_home": homes.get(keys[t + 1]),
-            }
-        takers.update(taken)
-    return [{**row, "times": times[way], "rollouts": takers[way]} for way, row in sorted(ways.items())]

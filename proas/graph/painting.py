@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proas.graph.client import Client, Transaction
-from proas.graph.writing import lock_graph
+from proas.graph.writing import Scope, lock_graph
 
 __all__ = ["MOST_STATES", "PaintReport", "TaskSize", "paint", "tasks_to_look_at", "unpaint"]
 
@@ -95,8 +95,7 @@ def paint(client: Client, name: str, tasks: Sequence[TaskSize], *, most: int = M
     for part in _parts(chosen):
 
         def work(tx: Transaction, part: list[str] = part) -> tuple[int, int]:
-            lock_graph(tx, name)
-            seen = _paint(tx, name, part, on=True)
+            seen = _paint(tx, lock_graph(tx, name), part, on=True)
             return seen, int(tx.rows("paint_transitions", graph=name, tasks=part, newest=newest)[0]["marks"])
 
         done = client.write(work)
@@ -110,17 +109,16 @@ def unpaint(client: Client, name: str) -> int:
     for part in _parts(tasks):
 
         def work(tx: Transaction, part: list[str] = part) -> Any:
-            lock_graph(tx, name)
-            return _paint(tx, name, part, on=False)
+            return _paint(tx, lock_graph(tx, name), part, on=False)
 
         client.write(work)
     return len(tasks)
 
 
-def _paint(tx: Transaction, name: str, tasks: list[str], *, on: bool) -> int:
-    tx.rows("paint_subgoals", graph=name, tasks=tasks, on=on)
-    states = int(tx.rows("paint_states", graph=name, tasks=tasks, on=on)[0]["states"])
-    tx.rows("unpaint_transitions", graph=name, tasks=tasks)
+def _paint(tx: Transaction, scope: Scope, tasks: list[str], *, on: bool) -> int:
+    tx.rows("paint_subgoals", graph=scope.graph, tasks=tasks, on=on)
+    states = int(tx.rows("paint_states", graph=scope.graph, base=scope.base, tasks=tasks, on=on)[0]["states"])
+    tx.rows("unpaint_transitions", graph=scope.graph, tasks=tasks)
     return states
 
 

@@ -63,8 +63,8 @@ def test_the_readme_s_road_from_games_to_advantages(proas: Proas, work: Path) ->
     try:
         for line in lines:
             words = shlex.split(line, comments=True)[1:]
-            if words == ["db", "up"]:
-                continue  # the tests' server is up, and test_local_server.py starts one of its own
+            if words in (["db", "up"], ["db", "browser"]):
+                continue  # the tests' server is up; test_local_server.py and test_neo4j_browser.py do these
             done = proas(*words)
             assert done.code == 0, f"{line}\n{done.err}"
         (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)

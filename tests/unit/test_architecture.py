@@ -26,11 +26,13 @@ ALLOWED: dict[str, set[str]] = {
     "training": CORE | PEERS | {"agents", "graph_builders"},
     "experiments": CORE | PEERS | {"graph_builders", "training"},
     "integrations": CORE | PEERS | {"agents", "cypher"},
+    "browser": {"errors", "graph"},
     "views": CORE | {"graph", "localdb", "shaping", "training"},
     "cli": CORE
     | PEERS
     | {
         "agents",
+        "browser",
         "conformance",
         "experiments",
         "graph_builders",
@@ -56,7 +58,7 @@ def _modules() -> Iterator[tuple[str, Path]]:
         if path.name != "__init__.py":
             yield "core", path
     within = ("graph", "shaping", "states", "envs", "localdb", "conformance", "agents", "training", "experiments")
-    for room in (*within, "integrations", "views"):
+    for room in (*within, "browser", "integrations", "views"):
         for path in sorted((ROOT / "proas" / room).rglob("*.py")):
             yield room, path
     for room in ("cli", "graph_builders", "cypher"):
