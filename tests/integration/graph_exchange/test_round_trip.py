@@ -147,6 +147,10 @@ def test_a_layer_comes_back_over_its_base(
     assert content(export_graph(layer, tmp_path / f"again{ending}").path) == content(first.path)
 
 
+def own_rows(graph: ReferenceGraph) -> list[Row]:
+    return [row for row in rows_of(graph) if not (isinstance(row, StateRow) and row.inherited)]
+
+
 def test_a_layer_and_its_base_move_together_under_other_names(
     connection: Connection, new_name: NewName, tmp_path: Path
 ) -> None:
@@ -158,7 +162,10 @@ def test_a_layer_and_its_base_move_together_under_other_names(
     import_graph(connection, tmp_path / "base.jsonl", other_base)
     report = import_graph(connection, tmp_path / "layer.jsonl", other, base=other_base)
     assert report.base == other_base
-    assert rows_of(ReferenceGraph(connection, other))[1:] == rows_of(layer)[1:]
+    # The base has gone on since the layer was made. Reading measures its distances as of now, so that the layer cannot
+    # tell which held then, and copies states of the base to hold its own.
+    assert own_rows(ReferenceGraph(connection, other))[1:] == own_rows(layer)[1:]
+    assert ReferenceGraph(connection, other).verify().ok
     assert ReferenceGraph(connection, other).read("walk 0") == layer.read("walk 0")
 
 

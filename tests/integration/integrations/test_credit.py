@@ -64,7 +64,13 @@ def test_labels_read_the_version_before_and_successes_make_the_next(values, star
         assert {r.version for r in credited.shaped.batch} == {iteration - 1}
         assert run.layer.info().version == iteration
         wanted = shape(run.layer.label(batch, version=iteration - 1), preset("paper").updated({"algorithm": "given"}))
-        assert list(credited.shaped.batch) == list(wanted.batch)
+        assert undistanced(credited.shaped.batch) == undistanced(wanted.batch)
+
+
+def undistanced(batch):
+    """Rollouts without distances: those of an earlier version are told only where they have not changed since."""
+    gone = {"distance_before": None, "distance": None}
+    return [r.model_copy(update={"steps": tuple(s.model_copy(update=gone) for s in r.steps)}) for r in batch]
 
 
 def test_evolve_first_reads_what_was_just_learnt(values, start, more_rollouts):
