@@ -4,7 +4,9 @@
 // Takes: graph, base (name or null), tasks (list of task keys), on (false takes the labels away).
 // Returns: states (how many were seen).
 UNWIND $tasks AS key
-MATCH (s:State {graph: $graph, task: key})-[:MEMBER_OF]->(m:Subgoal)
+MATCH (s:State {graph: $graph, task: key})
+USING INDEX s:State(graph, task)
+MATCH (s)-[:MEMBER_OF]->(m)
 REMOVE s:FromPlan:FromSearch:FromAround:FromRollout:FromTeacher:FromElsewhere:StartState:GoalState
 WITH s, m WHERE $on
 OPTIONAL MATCH (below:State {graph: $base}) WHERE s.inherited AND below.key STARTS WITH s.key

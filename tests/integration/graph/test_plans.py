@@ -17,7 +17,7 @@ SCANS = {"AllNodesScan", "NodeByLabelScan", "DirectedRelationshipTypeScan", "Und
 SCANS |= {"DirectedAllRelationshipsScan", "UndirectedAllRelationshipsScan", "NodeIndexScan"}
 
 # Statements that look at all of a small thing on purpose: the names of all graphs, the records of all migrations.
-WHOLE = {"list_graphs", "migration_list", "view_graphs"}
+WHOLE = {"list_graphs", "migration_list", "view_graphs", "graphs_of_task", "latest_graph"}
 # Not queries of data: EXPLAIN says nothing of them.
 SCHEMA = {"migration_constraint", "constraint_names", "await_indexes", "server_version", "exchange_constraints"}
 # Statements that run for every iteration or every batch of a build: none may hold back its rows. (An Eager elsewhere
