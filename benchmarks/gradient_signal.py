@@ -30,7 +30,6 @@ from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import shape
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
 from proas.training.config import TrainConfig, preset
-from proas.training.episodes import TextLimits
 from proas.training.play import PlaySettings
 from proas.training.run_directory import RunDirectory, software
 from proas.training.shapings import shaped_by
@@ -97,15 +96,14 @@ def measure(run: Path, data: Path | None, tasks: int) -> dict[str, Any]:
     config = directory.config()
     stored = Checkpoint.read(latest_checkpoint(directory.checkpoints))
     train = Splits.of(str(data or config.data), config.train_split, config.valid_split).train
-    limits = TextLimits(**config.text.model_dump())
     weights = stored.weights.clone()
     gradient = torch.zeros_like(weights)
-    spec = ShardSpec(config.env, train, train, config.options, stored.policy, limits, config.update.micro_batch_tokens)
+    spec = ShardSpec.of(config, stored.policy, train, train)
     with closing(open_world(EnvSpec(config.env, train, config.options))) as world:
         chosen = sorted(world.tasks)
     random.Random(3).shuffle(chosen)
     with closing(Shard(spec, weights, gradient, weights.clone())) as shard:
-        how = PlaySettings(group_size=8, step_limit=config.step_limit, limits=limits, label="signal")
+        how = PlaySettings(group_size=8, step_limit=config.step_limit, limits=spec.limits, label="signal")
         rollouts = shard.play("train", chosen[:tasks], how, keep=True).rollouts
         rows = [_row(name, base.updated(more), change, rollouts, shard, gradient) for name, base, more, change in WAYS]
     return {

@@ -181,7 +181,7 @@ def _run(base: ReferenceGraph, rollouts: RolloutBatch, out: Path, output: Output
     from proas.graph.store import ReferenceGraph
     from proas.rollout_files import write_rollouts
     from proas.shaping import preset, shape
-    from proas.states import ladder_for
+    from proas.states import ladder_of_rollout
 
     layer = ReferenceGraph(base.connection, LAYER)
     if layer.exists():
@@ -194,7 +194,7 @@ def _run(base: ReferenceGraph, rollouts: RolloutBatch, out: Path, output: Output
         evolved = layer.evolve(
             rollouts,
             purification=preset("recommended").purification,
-            ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+            ladder_of=ladder_of_rollout,
             run="demo",
         )
         after = layer.label(rollouts)

@@ -56,7 +56,7 @@ def evolve(
     from proas.cli.database import connect, existing_graph, prepare
     from proas.cli.rejects import end, load, settle
     from proas.graph.store import ReferenceGraph
-    from proas.states import attach_all, ladder_for
+    from proas.states import attach_all, ladder_of_rollout
 
     output = Output(json_wanted=json)
     batch = attach_all(load(rollouts, rollouts, output))
@@ -72,7 +72,7 @@ def evolve(
         report = store.evolve(
             batch,
             purification=purification.value,
-            ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+            ladder_of=ladder_of_rollout,
             run=run,
         )
     rejects = (*batch.rejects, *report.rejected)

@@ -23,8 +23,7 @@ from proas.graph_builders.distill.journal import Attempt, Journal
 from proas.graph_builders.distill.settings import DistillSettings
 from proas.graph_builders.distill.teacher import Listener, Taught, explain, left_to_do, run_now, teach
 from proas.rollouts import Rollout
-from proas.states import follower_for, ladder_for
-from proas.subgoals import Ladder
+from proas.states import follower_for, ladder_of_rollout
 
 __all__ = ["DistillBuilder"]
 
@@ -171,7 +170,7 @@ class _Assembly:
             return Rejected(task, "unverified", reason, str(self._journal.path))
         first = verified[0]
         same = [rollout for rollout in verified if rollout.start == first.start]
-        ladder = self._ladder(first)
+        ladder = ladder_of_rollout(first)
         described = Task(task, first.env, ladder.subgoals[-1].description, first.goal)
         left = distilled(described, ladder, same, self._settings.quality)
         self._coverage.dropped.update(left.dropped)
@@ -181,9 +180,6 @@ class _Assembly:
             )
         tallies = {"attempts": len(finished), "successes": len(won), "tokens": sum(one.tokens for one in finished)}
         return Built(left.graph, SOURCE, tallies)
-
-    def _ladder(self, rollout: Rollout) -> Ladder:
-        return ladder_for(rollout.env, rollout.task, rollout.goal)
 
     def _verified(self, attempt: Attempt) -> Rollout | None:
         """The rollout of a success; one of an earlier run is played again first, and must win again as it did."""

@@ -13,7 +13,7 @@ from proas.graph_builders.ways import on_the_way
 from proas.keys import digest
 from proas.purify import Purification
 from proas.rollouts import Rollout, State
-from proas.states import ladder_for
+from proas.states import ladder_of_rollout
 from proas.subgoals import GOAL_REACHED, Ladder
 
 __all__ = ["REPLAYED", "Demonstrations", "Entered"]
@@ -71,7 +71,7 @@ class Demonstrations:
         assert rollout.start is not None
         known = self._tasks.get(rollout.task)
         if known is None:
-            ladder = ladder_for(rollout.env, rollout.task, rollout.goal)
+            ladder = ladder_of_rollout(rollout)
             known = _SoFar(rollout.env, rollout.goal, ladder, rollout.start)
         elif known.env != rollout.env:
             return f"its task is one of {known.env}, not of {rollout.env}"

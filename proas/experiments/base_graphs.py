@@ -11,7 +11,7 @@ from proas.experiments.schedule import BaseGraph
 from proas.graph import Connection, ReferenceGraph
 from proas.graph_builders import BuildOptions, build_graph, builder
 from proas.rollouts import RolloutBatch
-from proas.states import ladder_for
+from proas.states import ladder_of_rollout
 from proas.training.run_directory import RunDirectory, write_json
 from proas.training.tasks import Splits
 
@@ -62,29 +62,19 @@ def _from_policy(base: BaseGraph, graph: ReferenceGraph) -> None:
     """What the policy of a warm start solves of the training tasks, purified as an iteration's successes are."""
     from proas.training.checkpoint import Checkpoint, latest_checkpoint
     from proas.training.crew import Crew
-    from proas.training.episodes import TextLimits
     from proas.training.play import PlaySettings
     from proas.training.shard import ShardSpec
 
     assert base.warm is not None
     config, data = base.config, _training_data(base)
     stored = Checkpoint.read(latest_checkpoint(RunDirectory(base.warm.folder).checkpoints))
-    limits = TextLimits(**config.text.model_dump())
-    spec = ShardSpec(
-        env=config.env,
-        train=data,
-        valid=data,
-        options=config.options,
-        policy=stored.policy,
-        limits=limits,
-        micro_batch_tokens=config.update.micro_batch_tokens,
-    )
+    spec = ShardSpec.of(config, stored.policy, data, data)
     how = PlaySettings(
         group_size=base.plan.episodes,
         temperature=base.plan.temperature,
         label="base graph",
         step_limit=config.step_limit,
-        limits=limits,
+        limits=spec.limits,
     )
     with closing(open_world(EnvSpec(config.env, data, config.options))) as world:
         tasks = sorted(world.tasks)
@@ -94,7 +84,7 @@ def _from_policy(base: BaseGraph, graph: ReferenceGraph) -> None:
             graph.evolve(
                 RolloutBatch(tuple(played.rollouts)),
                 purification=base.plan.purification,
-                ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+                ladder_of=ladder_of_rollout,
                 run="base graph",
             )
 

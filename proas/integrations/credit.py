@@ -34,8 +34,7 @@ from proas.integrations.settings import setting_fault
 from proas.rollout_files import write_rollouts
 from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import Growth, Shaped, ShapingConfig, preset, shape
-from proas.states import ladder_for
-from proas.subgoals import Ladder
+from proas.states import ladder_of_rollout
 
 __all__ = ["CreditRun", "CreditSettings", "Credited"]
 
@@ -329,7 +328,7 @@ class CreditRun:
         return self._layer.evolve(
             batch,
             purification=self.config.purification,
-            ladder_of=_ladder_of,
+            ladder_of=ladder_of_rollout,
             run=self.settings.run or "",
             version=iteration,
         )
@@ -354,10 +353,6 @@ class CreditRun:
         if self.settings.rollout_dir is not None:
             self.settings.rollout_dir.mkdir(parents=True, exist_ok=True)
             write_rollouts(self.settings.rollout_dir / f"iteration-{iteration:05d}.jsonl", iter(shaped.batch))
-
-
-def _ladder_of(rollout: Rollout) -> Ladder:
-    return ladder_for(rollout.env, rollout.task, rollout.goal)
 
 
 def _weights(batch: RolloutBatch) -> np.ndarray[Any, np.dtype[np.float64]]:

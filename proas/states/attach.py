@@ -52,6 +52,11 @@ def ladder_for(env: str, task: str, goal_text: str = "") -> Ladder:
     return generic_ladder(goal_text) if known is None else known.ladder(task, goal_text)
 
 
+def ladder_of_rollout(rollout: Rollout) -> Ladder:
+    """As :func:`ladder_for`, for the task that a rollout played."""
+    return ladder_for(rollout.env, rollout.task, rollout.goal)
+
+
 class _Running(Protocol):
     @property
     def name(self) -> str: ...

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proas.rollouts import Rollout
+from proas.training.config import TextSettings
 from proas.training.policy.base import LanguagePolicy
 
 __all__ = ["Episode", "TextLimits", "episode_of"]
@@ -32,6 +33,11 @@ class TextLimits:
     observation: int = 96
     action: int = 16
     episode: int = 4096
+
+    @classmethod
+    def of(cls, settings: TextSettings) -> TextLimits:
+        """Those that a run's settings name."""
+        return cls(**settings.model_dump())
 
 
 @dataclass(frozen=True, slots=True)

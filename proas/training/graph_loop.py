@@ -12,7 +12,7 @@ from proas.graph.reports import EvolveReport, LabelReport
 from proas.graph.ways import Way, shortest_ways
 from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import Growth, ShapingConfig
-from proas.states import ladder_for
+from proas.states import ladder_of_rollout
 from proas.states.lifting import LiftedRollouts, lift_rollouts
 from proas.subgoals import Ladder
 
@@ -119,7 +119,7 @@ class GraphLoop:
 
         def ladder(rollout: Rollout) -> Ladder:
             family = roles.families.get(rollout.task)
-            return family.ladder if family else ladder_for(rollout.env, rollout.task, rollout.goal)
+            return family.ladder if family else ladder_of_rollout(rollout)
 
         return self.graph.evolve(
             RolloutBatch((*batch.rollouts, *roles.batch.rollouts), batch.rejects),

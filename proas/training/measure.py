@@ -68,20 +68,12 @@ def measure_run(
     config = directory.config()
     stored = Checkpoint.read(latest_checkpoint(directory.checkpoints, iteration))
     where = data_of(config, split, data)
-    limits = TextLimits(**config.text.model_dump())
+    limits = TextLimits.of(config.text)
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
         own = split is None and data is None
         count = tasks or (validation_count(config, len(world.tasks)) if own else len(world.tasks))
         chosen = fixed_tasks(world, count)
-    spec = ShardSpec(
-        env=config.env,
-        train=where,
-        valid=where,
-        options=config.options,
-        policy=stored.policy,
-        limits=limits,
-        micro_batch_tokens=config.update.micro_batch_tokens,
-    )
+    spec = ShardSpec.of(config, stored.policy, where, where)
     how = PlaySettings(
         group_size=repeats,
         seed=config.evaluation.seed,

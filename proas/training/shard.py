@@ -20,11 +20,12 @@ from torch.nn import functional
 from proas.envs import EnvSpec, open_world
 from proas.rollouts import Reject, Rollout
 from proas.states import follower_for
+from proas.training.config import TrainConfig
 from proas.training.episodes import Episode, TextLimits, episode_of
 from proas.training.objective import ClipRange, policy_terms
 from proas.training.play import PlaySettings, play_tasks
 from proas.training.policy.base import LanguagePolicy
-from proas.training.policy.load import policy_from_description
+from proas.training.policy.load import load_flat, policy_from_description
 
 __all__ = ["PlayReport", "Shard", "ShardSpec", "Signal", "UpdateOrder", "UpdateStats"]
 
@@ -52,6 +53,12 @@ class ShardSpec:
     policy: dict[str, Any]
     limits: TextLimits
     micro_batch_tokens: int
+
+    @classmethod
+    def of(cls, config: TrainConfig, policy: dict[str, Any], train: Path | None, valid: Path | None) -> ShardSpec:
+        """What a run's settings say of it; policy and data are given."""
+        limits = TextLimits.of(config.text)
+        return cls(config.env, train, valid, config.options, policy, limits, config.update.micro_batch_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,11 +277,7 @@ class Shard:
             world.close()
 
     def _load(self, flat: Tensor) -> None:
-        with torch.no_grad():
-            at = 0
-            for parameter in self._parameters:
-                parameter.copy_(flat[at : at + parameter.numel()].view_as(parameter))
-                at += parameter.numel()
+        load_flat(self._parameters, flat)
 
     def _micro_batches(self, names: Sequence[str]) -> Iterator[list[_Item]]:
         """Episodes of like length together, so many that their padded tokens stay within the bound."""

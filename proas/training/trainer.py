@@ -18,7 +18,7 @@ from proas.errors import UsageError
 from proas.graph import Connection, ReferenceGraph
 from proas.rollouts import Reject, Rollout, RolloutBatch
 from proas.shaping import shape
-from proas.states import ladder_for
+from proas.states import ladder_of_rollout
 from proas.states.lifting import require_lifting
 from proas.training.accounts import Clock, play_metrics, resident_mib
 from proas.training.checkpoint import Checkpoint, latest_checkpoint, prune_checkpoints
@@ -112,7 +112,7 @@ class Trainer:
         self._watcher = watcher
         self._init = init
         self._writer = writer
-        self._limits = TextLimits(**config.text.model_dump())
+        self._limits = TextLimits.of(config.text)
         self._splits = Splits.of(config.data, config.train_split, config.valid_split)
         self._wanted: set[str] = set()
         self._graph: GraphLoop | None = None
@@ -144,15 +144,7 @@ class Trainer:
             train = self._training_tasks(world, valid)
             start = self._resumed() if resume else None
             policy = start.policy if start is not None else self._starting_policy(world, train)
-            spec = ShardSpec(
-                env=self.config.env,
-                train=self._splits.train,
-                valid=self._splits.valid,
-                options=self.config.options,
-                policy=policy,
-                limits=self._limits,
-                micro_batch_tokens=self.config.update.micro_batch_tokens,
-            )
+            spec = ShardSpec.of(self.config, policy, self._splits.train, self._splits.valid)
             weights = (
                 start.weights.clone() if start is not None else starting_weights(policy, self.config.seed, self._init)
             )
@@ -290,7 +282,7 @@ class Trainer:
             config.algorithm,
             config.estimator,
             config.base_shaping,
-            ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+            ladder_of=ladder_of_rollout,
             values=np.concatenate(played.values).astype(np.float64) if config.algorithm == "ppo" else None,
             kept=state.memory,
         )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from proas.cli.app import main
+from proas.graph import Connection
 from proas.localdb import ServerInfo
 from tests.support.browser import launched
 
@@ -45,6 +46,11 @@ class Outcome:
 
 
 Proas = Callable[..., Outcome]
+
+
+def connection_to(server: ServerInfo) -> Connection:
+    """The server, as the library reaches it."""
+    return Connection(uri=server.uri, username=server.username, password=server.password, database=server.database)
 
 
 def login(server: ServerInfo) -> dict[str, str]:

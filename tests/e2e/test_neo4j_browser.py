@@ -18,14 +18,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from proas.graph.connect import Connection
 from proas.graph.store import ReferenceGraph
 from proas.localdb import ServerInfo
 from proas.rollout_files import load_rollouts, write_rollouts
 from proas.rollouts import RolloutBatch
 from proas.shaping import preset, shape
-from proas.states import ladder_for
-from tests.e2e.conftest import Proas, login
+from proas.states import ladder_of_rollout
+from tests.e2e.conftest import Proas, connection_to, login
 from tests.support.browser import Watched, watched
 
 if TYPE_CHECKING:
@@ -51,12 +50,7 @@ class Runs:
 def runs(
     built: str, rollouts: Path, neo4j_server: ServerInfo, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Runs]:
-    connection = Connection(
-        uri=neo4j_server.uri,
-        username=neo4j_server.username,
-        password=neo4j_server.password,
-        database=neo4j_server.database,
-    )
+    connection = connection_to(neo4j_server)
     batch = load_rollouts(rollouts)
     layers = []
     for parts in (3, 1):
@@ -64,7 +58,7 @@ def runs(
         for k in range(parts):
             layer.evolve(
                 RolloutBatch(batch.rollouts[k::3]),
-                ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+                ladder_of=ladder_of_rollout,
                 run=f"run {parts}",
             )
         layers.append(layer)

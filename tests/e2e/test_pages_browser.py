@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proas.graph.connect import Connection
 from proas.graph.records import Task, TaskGraph, Transition
 from proas.graph.store import ReferenceGraph
 from proas.localdb import ServerInfo
 from proas.rollout_files import load_rollouts, write_rollouts
 from proas.rollouts import RolloutBatch, State
 from proas.shaping import preset, shape
-from proas.states import ladder_for
+from proas.states import ladder_of_rollout
 from proas.subgoals import GOAL_REACHED, Rung, ladder_of
 from proas.views.drawing import draw_task
 from proas.views.graph_page import GraphPage, graph_page
-from tests.e2e.conftest import Proas
+from tests.e2e.conftest import Proas, connection_to
 from tests.support.browser import Watched, watched
 
 if TYPE_CHECKING:
@@ -47,18 +46,13 @@ def evolved(
     built: str, rollouts: Path, neo4j_server: ServerInfo, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Evolved]:
     """What a training run would leave: a few successes joined in each version, and the labels that came of it."""
-    connection = Connection(
-        uri=neo4j_server.uri,
-        username=neo4j_server.username,
-        password=neo4j_server.password,
-        database=neo4j_server.database,
-    )
+    connection = connection_to(neo4j_server)
     batch = load_rollouts(rollouts)
     layer = ReferenceGraph.create(connection, f"pages-{uuid.uuid4().hex[:8]}", base=built)
     for k in range(VERSIONS):
         layer.evolve(
             RolloutBatch(batch.rollouts[k::VERSIONS]),
-            ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+            ladder_of=ladder_of_rollout,
             run="pages",
         )
     assert layer.info().version == VERSIONS

@@ -7,7 +7,7 @@ from typing import Any
 
 from proas.graph_builders.trajectories.episodes import Call
 from proas.rollouts import Rollout
-from proas.states import ladder_for, state_kind
+from proas.states import ladder_of_rollout, state_kind
 from proas.subgoals import GOAL_REACHED
 
 __all__ = ["Dialect"]
@@ -87,7 +87,7 @@ class Dialect:
             The reason in words; empty where the states bear it out.
         """
         del least
-        ladder = ladder_for(rollout.env, rollout.task, rollout.goal)
+        ladder = ladder_of_rollout(rollout)
         below = [subgoal for subgoal in ladder.subgoals[1:-1] if subgoal.condition]
         facts = [step.state.facts for step in rollout.steps if step.state is not None]
         passed = max((ladder.index([f for f in state if f != GOAL_REACHED]) for state in facts), default=0)

@@ -19,7 +19,7 @@ from proas.training.episodes import Episode, TextLimits
 from proas.training.measure import validation_count
 from proas.training.play import PlaySettings, play_tasks
 from proas.training.policy.base import LanguagePolicy
-from proas.training.policy.load import policy_from_description
+from proas.training.policy.load import load_flat, policy_from_description
 from proas.training.run_directory import RunDirectory
 from proas.training.tasks import Splits, fixed_tasks, recurring
 
@@ -79,16 +79,10 @@ class Bench:
         directory = RunDirectory(source.run)
         self.source = source
         self.config: TrainConfig = directory.config()
-        self.limits = TextLimits(**self.config.text.model_dump())
+        self.limits = TextLimits.of(self.config.text)
         stored = Checkpoint.read(latest_checkpoint(directory.checkpoints, source.iteration))
         self.policy: LanguagePolicy = policy_from_description(stored.policy)
-        with torch.no_grad():
-            at = 0
-            for parameter in self.policy.module.parameters():
-                if parameter.requires_grad:
-                    size = parameter.numel()
-                    parameter.copy_(stored.weights[at : at + size].view_as(parameter))
-                    at += size
+        load_flat((p for p in self.policy.module.parameters() if p.requires_grad), stored.weights)
         self.world: World = open_world(EnvSpec(self.config.env, source.data, self.config.options))
 
     @classmethod

@@ -23,7 +23,7 @@ from proas.purify import Purification
 from proas.rollouts import Label, Rollout, RolloutBatch
 from proas.shaping import shape
 from proas.shaping.diagnostics import Diagnostics
-from proas.states import ladder_for
+from proas.states import ladder_of_rollout
 from proas.training.config import TrainConfig
 from proas.training.interventions.bench import Bench, Source
 from proas.training.interventions.membership import Membership
@@ -308,7 +308,7 @@ def _learn(
                 graph.evolve(
                     batch,
                     purification=rule,
-                    ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+                    ladder_of=ladder_of_rollout,
                     run="diagnose",
                     version=version,
                 )

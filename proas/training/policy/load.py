@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import torch
+from torch import Tensor, nn
 
 from proas.errors import DataError
 from proas.training.policy.base import LanguagePolicy
 from proas.training.policy.word_policy import WordPolicy
 
-__all__ = ["policy_from_description"]
+__all__ = ["load_flat", "policy_from_description"]
+
+
+@torch.no_grad()
+def load_flat(parameters: Iterable[nn.Parameter], flat: Tensor) -> None:
+    """Set parameters, in their order, from one flat vector of weights."""
+    at = 0
+    for parameter in parameters:
+        parameter.copy_(flat[at : at + parameter.numel()].view_as(parameter))
+        at += parameter.numel()
 
 
 def policy_from_description(document: Mapping[str, Any], *, critic: bool | None = None) -> LanguagePolicy:

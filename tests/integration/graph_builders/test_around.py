@@ -11,7 +11,7 @@ from proas.graph_builders import BuildOptions, build_graph
 from proas.graph_builders.alfworld import AlfWorldBuilder
 from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import preset, shape
-from proas.states import follower_for, ladder_for
+from proas.states import follower_for, ladder_of_rollout
 from proas.states.alfworld import FACTS, KNOWLEDGE
 from proas.subgoals import SEARCHING
 
@@ -115,7 +115,7 @@ def test_a_layer_learns_over_surroundings(games, graph, connection, noting):
     layer = type(graph).create(connection, f"{graph.name}-run", base=graph.name)
     try:
         batch = _played(games, noting.env)
-        layer.evolve(batch, purification="loop_erased", ladder_of=lambda r: ladder_for(r.env, r.task, r.goal))
+        layer.evolve(batch, purification="loop_erased", ladder_of=ladder_of_rollout)
         assert not layer.verify().violations
         assert _shares(layer.label(batch))[0] >= _shares(graph.label(batch))[0]
     finally:

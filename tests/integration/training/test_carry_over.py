@@ -20,7 +20,7 @@ from proas.graph_builders.trajectories import Settings, TrajectoriesBuilder
 from proas.rollout_files import write_rollouts
 from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import preset as shaping_preset
-from proas.states import follower_for, ladder_for
+from proas.states import follower_for, ladder_of_rollout
 from tests.integration.training.runs import run, settings, told
 from tests.support.replay_endpoint import MODEL, ReplayEndpoint, record
 
@@ -75,9 +75,7 @@ def first_iteration(
 
 def learnt(graph: ReferenceGraph, walks: list[Rollout]) -> None:
     """What an earlier run's successes leave in its graph."""
-    report = graph.evolve(
-        RolloutBatch(tuple(walks)), ladder_of=lambda r: ladder_for(r.env, r.task, r.goal), purification="loop_erased"
-    )
+    report = graph.evolve(RolloutBatch(tuple(walks)), ladder_of=ladder_of_rollout, purification="loop_erased")
     assert report.successes > 5
 
 

@@ -15,7 +15,7 @@ from proas.errors import DataError, EnvironmentFailure, UsageError
 from proas.graph import Connection, ReferenceGraph, list_graphs
 from proas.keys import digest
 from proas.rollouts import Rollout, RolloutBatch
-from proas.states import follower_for, ladder_for
+from proas.states import follower_for, ladder_of_rollout
 from proas.training.interventions.bench import Bench, Source
 from proas.training.interventions.continuations import Point, Spoken, continue_from
 from proas.training.interventions.label_report import Judges, LabelSettings, report_labels
@@ -178,7 +178,7 @@ def test_versions_and_supports_read_back_are_those_that_were(
         graph.evolve(
             _noisy(bench, 3 * version),
             purification="paper",
-            ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+            ladder_of=ladder_of_rollout,
             version=version,
         )
 
@@ -218,7 +218,7 @@ def test_labels_are_compared_with_optimal_play_as_graphs_grow(
     own.evolve(
         _noisy(bench, 0),
         purification="paper",
-        ladder_of=lambda rollout: ladder_for(rollout.env, rollout.task, rollout.goal),
+        ladder_of=ladder_of_rollout,
         version=1,
     )
     settings = LabelSettings(tasks=3, group_size=2, rounds=2, supports=(1, 2), temperature=0.8)

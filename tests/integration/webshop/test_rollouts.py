@@ -17,7 +17,7 @@ from proas.graph.store import ReferenceGraph
 from proas.graph_builders import BuildOptions, build_graph
 from proas.graph_builders.webshop import WebShopBuilder
 from proas.rollouts import Rollout, RolloutBatch
-from proas.states import follower_for, ladder_for
+from proas.states import follower_for, ladder_of_rollout
 
 
 def played(world: WebShopWorld, policy: str, tasks: int, size: int = 2) -> Iterator[Rollout]:
@@ -58,9 +58,7 @@ def test_the_noisy_policy_wastes_steps_and_its_wins_evolve_the_graph(graph: Refe
     told = Counter((label.reasonable, label.progress) for label in labels if label is not None)
     assert told[True, True] > 150
     assert told[False, False] > 150
-    report = graph.evolve(
-        rollouts, purification="loop_erased", ladder_of=lambda r: ladder_for(r.env, r.task, r.goal), run="noisy"
-    )
+    report = graph.evolve(rollouts, purification="loop_erased", ladder_of=ladder_of_rollout, run="noisy")
     assert report.successes == sum(rollout.success for rollout in rollouts)
     assert report.rejected == ()
     assert graph.verify().ok

@@ -121,7 +121,7 @@ def test_two_workers_play_the_same_and_sum_to_the_same_gradient(
 
 
 def test_weights_of_the_loss_count_masked_steps_and_leave_out_rollouts_without_signal() -> None:
-    config = TrainConfig()  # a mean over steps
+    config = TrainConfig().updated({"update.unit": "step"})  # a mean over steps
     steps = [(1.0, 2), (0.0, 4), (0.0, 1), (0.0, 1)]
     rollouts = [_shaped("a", steps[:2]), _shaped("b", steps[2:])]
     signals = signals_of(rollouts, config)

@@ -12,7 +12,7 @@ from proas.graph.store import ReferenceGraph
 from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import preset as shaping_preset
 from proas.shaping import shape
-from proas.states import ladder_for
+from proas.states import ladder_of_rollout
 
 Rows = Sequence[dict[str, Any]]
 
@@ -88,7 +88,7 @@ def check_growth(batch: RolloutBatch, layer: ReferenceGraph, seeded: ReferenceGr
     assert won, "the games are easy enough that some rollout solves one"
     assert layer.stats().successes == len(won)
     control = ReferenceGraph.create(seeded.connection, f"{layer.name}.control", base=seeded.name)
-    control.evolve(batch, ladder_of=lambda r: ladder_for(r.env, r.task, r.goal), version=1)
+    control.evolve(batch, ladder_of=ladder_of_rollout, version=1)
     for task in {rollout.task for rollout in won}:
         learnt, wanted = layer.read(task), control.read(task)
         assert {t.key: t.support for t in learnt.transitions} == {t.key: t.support for t in wanted.transitions}

@@ -108,40 +108,38 @@ def test_the_conditional_draw_is_exact(policy: LanguagePolicy, world: AlfWorldWo
         assert _conditioned(scores, [(talk, words)], rest, HOW)[0, forbidden.tokens[-1]] == float("-inf")
 
 
-def test_continuations_are_those_of_the_episode_itself(
-    policy: LanguagePolicy, world: AlfWorldWorld, episode: Episode, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From every point the policy reads what it read in the episode, and has the steps that it is given."""
-    seen: list[_Continuation] = []
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[_Continuation]:
+    """All continuations, in the order in which they are begun."""
+    noted: list[_Continuation] = []
     begin = _Continuation.__init__
 
-    def noted(self: _Continuation, *arguments: object) -> None:
+    def note(self: _Continuation, *arguments: object) -> None:
         begin(self, *arguments)  # type: ignore[arg-type]
-        seen.append(self)
+        noted.append(self)
 
-    monkeypatch.setattr(_Continuation, "__init__", noted)
+    monkeypatch.setattr(_Continuation, "__init__", note)
+    return noted
+
+
+def test_continuations_are_those_of_the_episode_itself(
+    policy: LanguagePolicy, world: AlfWorldWorld, episode: Episode, made: list[_Continuation]
+) -> None:
+    """From every point the policy reads what it read in the episode, and has the steps that it is given."""
     for step in range(4):
-        seen.clear()
+        made.clear()
         outcomes = continue_from(world, policy, [point(episode, step, horizon=2)], 3, HOW)
         assert [len(each) for each in outcomes] == [3]
-        for talk in seen:
+        for talk in made:
             assert talk.tokens[: episode.starts[step]] == episode.tokens[: episode.starts[step]].tolist()
             assert talk.env.info.steps == step + len(talk.steps)
             assert talk.ended == "success" or len(talk.steps) == 2
-        assert len({tuple(talk.tokens) for talk in seen}) > 1
+        assert len({tuple(talk.tokens) for talk in made}) > 1
 
 
 def test_luck_is_shared_by_name_and_differs_by_number(
-    policy: LanguagePolicy, world: AlfWorldWorld, episode: Episode, monkeypatch: pytest.MonkeyPatch
+    policy: LanguagePolicy, world: AlfWorldWorld, episode: Episode, made: list[_Continuation]
 ) -> None:
-    made: list[_Continuation] = []
-    begin = _Continuation.__init__
-
-    def noted(self: _Continuation, *arguments: object) -> None:
-        begin(self, *arguments)  # type: ignore[arg-type]
-        made.append(self)
-
-    monkeypatch.setattr(_Continuation, "__init__", noted)
     here = point(episode, 1)
     continue_from(world, policy, [here, here, replace(here, name="there")], 2, HOW)
     said = [tuple(step.action for step in talk.steps) for talk in made]
@@ -151,16 +149,8 @@ def test_luck_is_shared_by_name_and_differs_by_number(
 
 
 def test_a_forbidden_action_is_never_taken_first_and_may_be_taken_later(
-    policy: LanguagePolicy, world: AlfWorldWorld, episode: Episode, monkeypatch: pytest.MonkeyPatch
+    policy: LanguagePolicy, world: AlfWorldWorld, episode: Episode, made: list[_Continuation]
 ) -> None:
-    made: list[_Continuation] = []
-    begin = _Continuation.__init__
-
-    def noted(self: _Continuation, *arguments: object) -> None:
-        begin(self, *arguments)  # type: ignore[arg-type]
-        made.append(self)
-
-    monkeypatch.setattr(_Continuation, "__init__", noted)
     free = point(episode, 0, horizon=6)
     continue_from(world, policy, [free], 24, HOW)
     likely = made[0]
