@@ -3,7 +3,9 @@
 // Takes: graph, tasks (list of task keys), newest (version that counts as the newest).
 // Returns: marks (how many).
 UNWIND $tasks AS key
-MATCH (a:State {graph: $graph, task: key})-[e:TRANSITION]->(b:State)
+MATCH (a:State {graph: $graph, task: key})
+USING INDEX a:State(graph, task)
+MATCH (a)-[e:TRANSITION]->(b)
 WITH a, b, e {.graph, .task, .action, .source, .support, .since, marks: e.key} AS drawn,
      CASE WHEN e.since = 0 OR e.inherited THEN 'built' WHEN e.since < $newest THEN 'learnt' ELSE 'newest' END + ' ' +
      CASE WHEN e.support < 2 THEN 'once' WHEN e.support < 5 THEN 'again' ELSE 'often' END AS mark

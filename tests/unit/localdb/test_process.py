@@ -37,6 +37,8 @@ def spawned():
     def start(*arguments: str, code: str = SLEEP) -> subprocess.Popen[str]:
         command = [sys.executable, "-I", "-c", code, *arguments]
         started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        # A process that begins has no command line for a moment.
+        wait_until(lambda: psutil.Process(started[-1].pid).cmdline()[1:] == command[1:])
         return started[-1]
 
     yield start
