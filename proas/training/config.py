@@ -384,7 +384,7 @@ _TINY = TrainConfig(
     step_limit=40,
     warm_start=WarmStartSettings(demonstrations=4000, skill=0.2, checks=1, batch=8, epochs=8),
     update=UpdateSettings(minibatches=4),
-    evaluation=EvaluationSettings(every=6, tasks=96),
+    evaluation=EvaluationSettings(every=5, tasks=128),
 )
 
 PRESETS: Mapping[str, TrainConfig] = MappingProxyType(

@@ -26,6 +26,9 @@ def test_groups_that_are_all_alike_are_replaced(
     words, name = command("dapo", "steps", steps=1, data=data)
     # All tasks of the data are in the first draw, so the one that cannot be solved is.
     words += [f"data.train_batch_size={TASKS + 1}", f"actor_rollout_ref.actor.ppo_mini_batch_size={TASKS + 1}"]
+    # verl fills a batch up to a multiple of the rollouts of an update, and micro-batches have to divide that.
+    words += [f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu={GROUP}"]
+    words += [f"actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu={GROUP}"]
     ran = run(words, connection, tmp_path)
     [rows], [metrics] = ran.batches, ran.metrics
     batch = check_against_shaping(rows, ReferenceGraph(connection, name), "dapo")
