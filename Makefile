@@ -35,7 +35,7 @@ PYTHON_VERL ?= $(shell for candidate in $(PYTHON) python3.12 python3.11 python3 
 # One after the other, on a machine that does nothing else. BENCHMARKS="label evolve" runs some of them.
 BENCHMARKS ?= alfworld_engine vector shaping build label evolve local_server token_advantages
 
-.PHONY: help install demo test test-verl lint types format wheel-test bench evidence docs site notebooks check clean
+.PHONY: help install demo test test-verl test-verl-long lint types format wheel-test bench evidence docs site notebooks check clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,13 +79,17 @@ $(VERL): pyproject.toml tests/verl/requirements.txt tests/verl/overrides.txt
 
 # Two at a time, as most of a run of verl is one process waiting for another. The reference trainer's tests come along:
 # they need torch, which `make test` does without.
+VERL_MARK := not long
 TESTS_VERL := tests/verl tests/unit/training tests/integration/training tests/e2e/test_training.py
 
 test-verl:  ## Test the verl plug-in and the trainer in an environment that has verl and torch: whole steps, on the CPU
 	@if [ -z "$(PYTHON_VERL)" ]; then \
 		echo "Not run: verl needs Python 3.11 or 3.12, and none was found. PYTHON_VERL=... names one."; \
 	else $(MAKE) --no-print-directory $(VERL) && $(VENV_VERL)/bin/python -m pytest -n 2 --dist loadfile \
-		--no-loadscope-reorder --durations 15 $(TESTS_VERL); fi
+		--no-loadscope-reorder --durations 15 -m "$(VERL_MARK)" $(TESTS_VERL); fi
+
+test-verl-long:  ## The same for runs of verl of several steps: asynchronous, killed and resumed, with DAPO's filter
+	@$(MAKE) --no-print-directory test-verl VERL_MARK=long TESTS_VERL=tests/verl
 
 lint: $(DEV)  ## Check style
 	$(RUN) ruff check .
@@ -123,7 +127,7 @@ site: $(DEV)  ## Build the documentation as a site, into build/site; a warning i
 notebooks: $(DEV)  ## Run the notebooks from top to bottom, as the tests do, on a real server
 	$(RUN) pytest -q -p no:cacheprovider tests/integration/notebooks
 
-check: lint types wheel-test test  ## All that the CI runs
+check: lint types wheel-test test test-verl  ## All that the CI runs
 
 clean:  ## Remove the environment and everything built; data of the local server stays
 	rm -rf $(VENV) $(VENV_VERL) build dist demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,7 +10,8 @@ import pytest
 from proas.graph.connect import Connection
 from proas.graph.store import ReferenceGraph
 
-pytestmark = pytest.mark.timeout(1200)  # a guard against a run that hangs; on an idle machine it takes two minutes
+# A guard against a run that hangs; on an idle machine it takes two minutes. `make test-verl-long` runs it.
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.long]
 
 Command = Callable[..., tuple[list[str], str]]
 

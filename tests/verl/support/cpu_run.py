@@ -209,6 +209,7 @@ def run(
         "TOKENIZERS_PARALLELISM": "false",
         "WANDB_MODE": "disabled",
         "RAY_DEDUP_LOGS": "0",
+        "RAY_worker_niceness": "0",  # else Ray's processes give way to whatever else the machine does
         "RAY_prestart_worker_first_driver": "0",  # else Ray starts a process for each of the CPUs that we claim to have
     }
     command = [sys.executable, "-W", "ignore", "-m", "verl.trainer.main_ppo", f"hydra.run.dir={out}", *overrides]
