@@ -80,7 +80,8 @@ $(VERL): pyproject.toml tests/verl/requirements.txt tests/verl/overrides.txt
 # Two at a time, as most of a run of verl is one process waiting for another. The reference trainer's tests come along:
 # they need torch, which `make test` does without.
 VERL_MARK := not long
-TESTS_VERL := tests/verl tests/unit/training tests/integration/training tests/e2e/test_training.py
+TESTS_VERL := tests/verl tests/unit/training tests/integration/training $(addprefix tests/e2e/test_,training.py \
+	cli_diagnose.py evidence_smoke.py)
 
 test-verl:  ## Test the verl plug-in and the trainer in an environment that has verl and torch: whole steps, on the CPU
 	@if [ -z "$(PYTHON_VERL)" ]; then \
