@@ -8,6 +8,7 @@ a pipe gets plain text. Words that came from data (actions, observations, annota
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,17 +23,22 @@ from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 __all__ = [
     "Advance",
     "Output",
     "columns",
+    "counted",
     "facts_table",
     "moment",
     "plain",
     "to_json",
     "use_plain_characters_if_needed",
 ]
+
+_UNBROKEN = 10_000
+"""Width of a table in a pipe: what reads it looks for names, which must be in one piece."""
 
 Advance = Callable[[int, int | None], None]
 """Tell a progress bar how much is done and, where known, of how much."""
@@ -113,6 +119,11 @@ def shown(value: object) -> str:
     return str(value)
 
 
+def counted(number: int, what: str) -> str:
+    """A number with its noun, such as ``1 state`` and ``2,000 states``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def moment(iso: str) -> Text:
     """A point in time, to the second, from its ISO 8601 form."""
     return Text(iso[:19].replace("T", " "), no_wrap=True)
@@ -138,11 +149,26 @@ class Output:
         self.show(*renderables)
 
     def show(self, *renderables: RenderableType) -> None:
-        """Print for people. A line that must stay in one piece (``no_wrap``) is left for the terminal to break."""
+        """Print for people. A line that must stay in one piece (``no_wrap``) is left for the terminal to break.
+
+        In a pipe tables are as wide as what they hold, unless ``COLUMNS`` says how wide they may be.
+        """
         if self.json_wanted:
             return
+        piped = not self.out.is_terminal and not os.environ.get("COLUMNS")
         for renderable in renderables:
-            self.out.print(renderable, soft_wrap=isinstance(renderable, Text) and bool(renderable.no_wrap))
+            if piped and isinstance(renderable, Table | Group | Tree):
+                self._unbroken(renderable)
+            else:
+                self.out.print(renderable, soft_wrap=isinstance(renderable, Text) and bool(renderable.no_wrap))
+
+    def _unbroken(self, renderable: RenderableType) -> None:
+        usual, self.out.width = self.out.width, _UNBROKEN
+        with self.out.capture() as caught:
+            self.out.print(renderable)
+        self.out.width = usual
+        for line in caught.get().splitlines():
+            self.out.print(Text(line.rstrip()), soft_wrap=True)
 
     def note(self, message: RenderableType) -> None:
         """Say something on standard error that is not the result."""

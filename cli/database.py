@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["connect", "existing_graph", "graph_meant", "prepare"]
 
+_LISTED = 5
+
 
 def connect(options: DatabaseOptions, output: Output) -> Connection:
     """Settings of the database that the user means; the local server is started where nothing else is named.
@@ -72,19 +74,35 @@ def existing_graph(connection: Connection, name: str) -> ReferenceGraph:
     """A graph that is there.
 
     Raises:
-        GraphNotFound: There is none of that name; the message names those that are.
+        GraphNotFound: There is none of that name; the hint names those that may be meant, else the first of all.
     """
-    import difflib
-
     from proas.graph.store import ReferenceGraph, list_graphs
 
     graph = ReferenceGraph(connection, name)
     if graph.exists():
         return graph
     names = [info.name for info in list_graphs(connection)]
-    near = difflib.get_close_matches(name, names, n=3) or names[:5]
-    known = f"there are: {', '.join(near)}" if near else "there is none yet; make one with `proas graph build`"
-    raise GraphNotFound(f"no graph is called {name!r} in database {connection.database!r}", hint=known)
+    near = _near(name, names)
+    if near:
+        hint = f"did you mean {_some(near)}?"
+    elif names:
+        hint = f"there are: {_some(names)}; `proas graph list` lists all"
+    else:
+        hint = "there is none yet; make one with `proas graph build`"
+    raise GraphNotFound(f"no graph is called {name!r} in database {connection.database!r}", hint=hint)
+
+
+def _near(typed: str, names: list[str]) -> list[str]:
+    """Names that are spelt much like what was typed, and those that hold it."""
+    import difflib
+
+    alike = difflib.get_close_matches(typed, names, n=_LISTED)
+    return [*alike, *(name for name in names if typed.lower() in name.lower() and name not in alike)] if typed else []
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
 def graph_meant(connection: Connection, name: str | None) -> ReferenceGraph:
@@ -106,7 +124,7 @@ def graph_meant(connection: Connection, name: str | None) -> ReferenceGraph:
         )
     bases = [info.name for info in infos if not info.base]
     if len(bases) != 1:
-        raise UsageError(f"which graph? there are {', '.join(bases[:8])}", hint="add --graph NAME or set PROAS_GRAPH")
+        raise UsageError(f"which graph? there are {_some(bases)}", hint="add --graph NAME or set PROAS_GRAPH")
     return existing_graph(connection, bases[0])
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from proas.cli.console import Output, columns, facts_table, moment, plain
+from proas.cli.console import Output, columns, counted, facts_table, moment, plain
 from proas.cli.options import LARGEST, DatabaseOptions, GraphMeant, Json, VersionOption, with_options
 
 if TYPE_CHECKING:
@@ -31,13 +32,17 @@ def list_graphs(database: DatabaseOptions, json: Json = False) -> None:
     output = Output(json_wanted=json)
     connection = connect(database, output)
     graphs = graphs_of(connection)
-    table = columns("graph", "version", "base", "created", right=("version",))
-    for info in graphs:
-        base = f"{info.base} @ {info.base_version}" if info.base else ""
-        state = "  (being imported or dropped)" if info.dropping else ""
-        table.add_row(plain(info.name + state), str(info.version), plain(base), moment(info.created))
+    table = columns("graph", "version", "over", "created", right=("version", "over"))
+    for info in sorted(graphs, key=lambda one: (one.base or one.name, bool(one.base), one.name)):
+        name = f"{'  ' if info.base else ''}{info.name}{'  (being imported or dropped)' if info.dropping else ''}"
+        over = str(info.base_version) if info.base else ""
+        table.add_row(plain(name), str(info.version), over, moment(info.created))
     document = {"database": connection.database, "graphs": [asdict(info) for info in graphs]}
-    output.result(document, table if graphs else "No graph yet; make one with `proas graph build`.")
+    if not graphs:
+        output.result(document, "No graph yet; make one with `proas graph build`.")
+        return
+    layers = Text("Layers stand below their base; `over` is the version of it that they see.", "dim")
+    output.result(document, table, *([layers] if any(info.base for info in graphs) else []))
 
 
 @with_options
@@ -103,7 +108,8 @@ def show(
 
     output = Output(json_wanted=json)
     store = graph_meant(connect(database, output), graph)
-    found = store.read(find_task(store, task, version), version=version)
+    seen = store.info().version if version is None else version  # one version, even while a run adds the next
+    found = store.read(find_task(store, task, seen), version=seen)
     walked = (
         chosen_rollouts(store, found.task.key, rollout, version=version, only_one=True)[0]
         if rollout is not None
@@ -111,12 +117,13 @@ def show(
     )
     document: dict[str, Any] = {
         "graph": store.name,
-        "version": store.info().version if version is None else version,
+        "version": seen,
         **as_document(found),
     }
     if walked is not None:
         document["rollout"] = rollout_document(walked)
-    output.result(document, *as_ladder(found, listed=states), *(rollout_view(walked) if walked is not None else ()))
+    shown = as_ladder(found, graph=store.name, version=seen, listed=states)
+    output.result(document, *shown, *(rollout_view(walked, seen) if walked is not None else ()))
 
 
 @with_options
@@ -171,17 +178,28 @@ def diff(
         diff_page(output, store, html, after=from_version, version=to_version)
         return
     found = store.diff(from_version, to_version)
-    facts = {
+    facts: dict[str, object] = {
         "new tasks": found.added_tasks,
         "new states": found.added_states,
         "new transitions": found.added_transitions,
-        "versions between": ", ".join(f"{v.k}{f' ({v.run})' if v.run else ''}" for v in found.versions) or "none",
+        "versions between": _versions(found, store.name),
     }
     title = f"{store.name}: version {from_version} to {to_version}"
-    output.result(asdict(found), facts_table(facts, title=title), *_growth(found))
+    goals = {} if json else {task.key: task.text or task.goal for task in store.tasks(version=to_version)}
+    output.result(asdict(found), facts_table(facts, title=title), *_growth(found, goals))
 
 
-def _growth(found: GraphDiff) -> Iterator[RenderableType]:
+def _versions(found: GraphDiff, graph: str) -> str:
+    """The versions as ranges, such as ``11 to 30``; a run by which the graph is called needs no name."""
+    told = []
+    for run, own in groupby(found.versions, key=lambda made: made.run):
+        numbers = [made.k for made in own]
+        span = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        told.append(f"{span} ({run})" if run and run != graph else span)
+    return ", ".join(told) or "none"
+
+
+def _growth(found: GraphDiff, goals: Mapping[str, str]) -> Iterator[RenderableType]:
     """What each task gained, subgoal by subgoal."""
     from proas.views.diff_page import growth_by_task
 
@@ -191,10 +209,12 @@ def _growth(found: GraphDiff) -> Iterator[RenderableType]:
         name.no_wrap = True
         yield ""
         yield name
+        if goals.get(task):
+            yield plain(goals[task])
         yield facts_table(
             {
-                f"  {part.index} {part.description}": f"+{part.added_states:,} states, "
-                f"+{part.added_transitions:,} transitions"
+                f"  {part.index} {part.description}": f"+{counted(part.added_states, 'state')}, "
+                f"+{counted(part.added_transitions, 'transition')}"
                 for part in own
             }
         )

@@ -27,6 +27,8 @@ def file_and_id(typed: str) -> tuple[Path, str]:
         if path.is_file():
             return path, rest
     name = typed.partition("#")[0] or typed
+    if Path(name).is_dir():
+        raise DataError(f"{name} is a folder", hint="give a JSONL file of rollouts, with #ID for one of them")
     raise DataError(f"there is no file {name}", hint="give FILE#ID, for example labelled.jsonl#1")
 
 
@@ -64,8 +66,9 @@ def chosen_rollouts(
     batch = load_rollouts(path)
     own = [rollout for rollout in batch if rollout.task == task]
     if not own:
-        broken = f"; {len(batch.rejects):,} lines cannot be used" if batch.rejects else ""
-        raise DataError(f"{path} holds no rollout of {task}", hint=f"it holds {len(batch):,} of other tasks{broken}")
+        others = f"it holds {len(batch):,} of other tasks" if len(batch) else "it holds no rollout at all"
+        broken = f"; {len(batch.rejects):,} lines cannot be used: {batch.rejects[0].reason}" if batch.rejects else ""
+        raise DataError(f"{path} holds no rollout of {task}", hint=others + broken)
     if wanted:
         exact = [rollout for rollout in own if rollout.id == wanted]
         own = exact or [rollout for rollout in own if rollout.id.endswith(f"#{wanted.removeprefix('#')}")] or own

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from proas.cli.console import columns, plain
+from proas.cli.console import columns, counted, plain
 
 if TYPE_CHECKING:
     from proas.rollouts import Rollout, Step
@@ -47,12 +47,23 @@ def rollout_document(rollout: Rollout) -> dict[str, Any]:
     }
 
 
-def rollout_view(rollout: Rollout) -> tuple[RenderableType, ...]:
-    """The rollout for people."""
+def rollout_view(rollout: Rollout, version: int) -> tuple[RenderableType, ...]:
+    """The rollout for people.
+
+    Args:
+        rollout: The rollout.
+        version: Version of the graph that is shown beside it.
+    """
+    from proas.views.drawing import short_name
+
     by = f", labelled by version {rollout.version}" if rollout.version is not None else ""
+    if rollout.version is not None and rollout.version != version:
+        by += f" (above is version {version})"
     if rollout.covered is False:
         by = ", of which the graph says nothing"
-    head = plain(f"rollout {rollout.id}: {'solved' if rollout.success else 'failed'}, {len(rollout.steps):,} steps{by}")
+    steps = counted(len(rollout.steps), "step")
+    name = short_name(rollout.id, rollout.task)
+    head = plain(f"rollout {name}: {'solved' if rollout.success else 'failed'}, {steps}{by}")
     head.stylize("bold")
     legend = Text.assemble(
         ("progress", "green"), "      reasonable (Re), in a state that is new to the rollout (PA)\n",

@@ -32,7 +32,9 @@ def find_task(graph: ReferenceGraph, typed: str, version: int | None = None) -> 
     if beginning:
         raise UsageError(f"{len(beginning):,} tasks begin with {typed!r}", hint=f"say more:{_listed(beginning)}")
     near = _near(typed.lower(), keys) if typed else []
-    hint = f"did you mean:{_listed(near)}" if near else f"the graph knows {len(keys):,} tasks"
+    hint = f"did you mean:{_listed(near)}" if near else f"the graph knows these:{_listed(keys)}"
+    if not keys:
+        hint = "the graph knows no task yet"
     raise GraphNotFound(f"graph {graph.name!r} has no task {typed!r}", hint=hint)
 
 

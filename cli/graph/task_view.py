@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from proas.cli.console import facts_table, plain
+from proas.cli.console import counted, facts_table, plain
 from proas.graph.captions import caption_of
 from proas.rollouts import State
 
@@ -59,33 +59,44 @@ def as_document(graph: TaskGraph) -> dict[str, Any]:
     }
 
 
-def as_ladder(graph: TaskGraph, *, listed: int) -> tuple[RenderableType, ...]:
-    """The task and its ladder, with at most ``listed`` states a subgoal."""
+def as_ladder(found: TaskGraph, *, graph: str, version: int, listed: int) -> tuple[RenderableType, ...]:
+    """The task and its ladder, with at most ``listed`` states a subgoal.
+
+    Args:
+        found: What is known of the task.
+        graph: Name of the graph.
+        version: Version that is shown.
+        listed: States to list of each subgoal.
+    """
     states: defaultdict[int, list[State]] = defaultdict(list)
     leaving: defaultdict[int, list[Transition]] = defaultdict(list)
-    for key, index in graph.subgoal_of.items():
-        states[index].append(graph.states[key])
-    for transition in graph.transitions:
-        leaving[graph.subgoal_of[transition.source_state]].append(transition)
+    for key, index in found.subgoal_of.items():
+        states[index].append(found.states[key])
+    for transition in found.transitions:
+        leaving[found.subgoal_of[transition.source_state]].append(transition)
+    key = plain(found.task.key)
+    key.stylize("bold")
+    key.no_wrap = True  # to be copied in one piece
     head = facts_table(
         {
-            "task": graph.task.key,
-            "goal": graph.task.text or graph.task.goal,
-            "graph": f"{len(graph.states):,} states, {len(graph.transitions):,} transitions",
-            "sources": _sources(graph),
+            "goal": found.task.text or found.task.goal,
+            "graph": graph,
+            "version": version,
+            "holds": f"{counted(len(found.states), 'state')}, {counted(len(found.transitions), 'transition')}",
+            "sources": _sources(found),
         }
     )
     ladder = Tree(Text("subgoals", "bold"), guide_style="dim")
-    for subgoal in graph.ladder.subgoals:
+    for subgoal in found.ladder.subgoals:
         own, going = states[subgoal.index], leaving[subgoal.index]
-        counts = f"  {len(own):,} states, {len(going):,} transitions"
+        counts = f"  {counted(len(own), 'state')}, {counted(len(going), 'transition')}"
         rung = ladder.add(Text.assemble((f"{subgoal.index} ", "bold"), plain(subgoal.description), (counts, "dim")))
         if subgoal.phrases:
             said = " / ".join(subgoal.phrases[:_PHRASES])
             rung.add(Text.assemble(("people say  ", "dim"), _italic(said)))
-        _add_states(rung, own, start=graph.start.key, listed=listed)
-        _add_ways_on(rung, going, graph, subgoal.index)
-    return head, "", ladder
+        _add_states(rung, own, start=found.start.key, listed=listed)
+        _add_ways_on(rung, going, found, subgoal.index)
+    return key, head, "", ladder
 
 
 def _sources(graph: TaskGraph) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "DrawnTask",
     "DrawnTransition",
     "draw_task",
+    "short_name",
     "verdict_of",
     "with_rollouts",
 ]
@@ -217,6 +218,12 @@ def _drawn_rollout(rollout: Rollout) -> DrawnRollout:
         steps.append(shown)
         before = after
     return DrawnRollout(rollout.id, rollout.success, rollout.version, tuple(steps))
+
+
+def short_name(rollout: str, task: str) -> str:
+    """A rollout's id without its task's key, such as ``iteration 20 #1``: what is left tells it from the others."""
+    before, _, after = rollout.partition(task) if task else ("", "", rollout)
+    return " ".join(part for part in (before.strip(" /"), after.strip(" /")) if part) or rollout
 
 
 def verdict_of(step: Step) -> str:

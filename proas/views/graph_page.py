@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proas.graph.reports import VersionInfo
-from proas.views.drawing import OUTSIDE, DrawnRollout, DrawnStep, DrawnTask
+from proas.views.drawing import OUTSIDE, DrawnRollout, DrawnStep, DrawnTask, short_name
 from proas.views.library import graph_library
 from proas.views.page import asset, document, table, words
 from proas.views.placing import Placed, place
@@ -98,7 +98,7 @@ def _tools(page: GraphPage) -> str:
 
 
 def _option(task: DrawnTask, rollout: DrawnRollout) -> str:
-    name = rollout.name.removeprefix(task.key) or rollout.name
+    name = short_name(rollout.name, task.key)
     return words(f"{name} ({'solved' if rollout.success else 'failed'}, {len(rollout.steps)} steps)")
 
 
@@ -235,7 +235,13 @@ def _data(page: GraphPage, placed: Placed) -> Mapping[str, Any]:
         for t in task.transitions
     ]
     rollouts = [
-        {"t": n, "name": r.name, "won": r.success, "k": r.version, "steps": [_step(s, n, number) for s in r.steps]}
+        {
+            "t": n,
+            "name": short_name(r.name, task.key),
+            "won": r.success,
+            "k": r.version,
+            "steps": [_step(s, n, number) for s in r.steps],
+        }
         for n, task in enumerate(page.tasks)
         for r in task.rollouts
     ]
