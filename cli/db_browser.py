@@ -122,7 +122,7 @@ def browser(
     shown = _shown(output, connection, graph, task, other, limit)
     if serve is False or (serve is None and json):
         document, facts = _address(connection, shown, guide="", style="")
-        output.result(document, facts, *_look())
+        output.result(document, *facts, *_look())
         _open(document["url"], wanted=show and not json)
         return
     _serve(output, connection, shown, port=port, show=show and not json)
@@ -139,7 +139,7 @@ def _serve(output: Output, connection: Connection, shown: _Shown, *, port: int, 
         lines = [f":guide {guide}", f":style {style}"]
         output.result(
             document,
-            facts,
+            *facts,
             "",
             _CLICKS,
             "",
@@ -230,7 +230,9 @@ def _clear(output: Output, store: ReferenceGraph | None) -> None:
     output.result({"graph": store.name, "cleared": tasks}, f"{store.name}: no colours on its {tasks:,} tasks any more.")
 
 
-def _address(connection: Connection, shown: _Shown, *, guide: str, style: str) -> tuple[dict[str, Any], Any]:
+def _address(
+    connection: Connection, shown: _Shown, *, guide: str, style: str
+) -> tuple[dict[str, Any], tuple[Any, ...]]:
     from importlib.resources import files
 
     from proas.browser import browser_address
@@ -254,14 +256,15 @@ def _address(connection: Connection, shown: _Shown, *, guide: str, style: str) -
         "coloured_tasks": len(shown.paint.tasks) if shown.paint else 0,
         "coloured_states": shown.paint.states if shown.paint else 0,
     }
-    facts: dict[str, object] = {"page": url, **{name.replace("_", " "): value for name, value in login.items()}}
+    facts: dict[str, object] = {**{name.replace("_", " "): value for name, value in login.items()}}
     if shown.store is not None:
         facts["graph"] = shown.store.name
     if shown.paint is not None:
         facts["coloured"] = f"{len(shown.paint.tasks):,} of {len(shown.tasks):,} tasks, {shown.paint.states:,} states"
     if not guide:
         facts["style and queries"] = document["assets"]
-    return document, facts_table(facts, title="Neo4j Browser")
+    title = Text("Neo4j Browser", "bold")
+    return document, (title, Text(url, no_wrap=True, overflow="ignore"), facts_table(facts))
 
 
 def _look() -> tuple[Any, ...]:

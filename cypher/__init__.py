@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-__all__ = ["browser_files", "migration_files", "statement", "statement_names"]
+__all__ = ["browser_files", "migration_files", "saved_query", "statement", "statement_names"]
 
 
 def _folder(name: str) -> Traversable:
@@ -49,6 +49,19 @@ def migration_files() -> dict[str, str]:
 def browser_files() -> dict[str, str]:
     """Text of each file for Neo4j Browser by file name: ``.cypher`` saved queries and the ``.grass`` style."""
     return _texts("browser")
+
+
+@cache
+def saved_query(name: str) -> str:
+    """Text of one saved query.
+
+    Args:
+        name: File name without ``.cypher``, for example ``detours``.
+
+    Raises:
+        KeyError: There is no such query.
+    """
+    return browser_files()[f"{name}.cypher"]
 
 
 def _texts(folder: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,9 @@ from proas.errors import DataError, UsageError
 if TYPE_CHECKING:
     from proas.graph.store import ReferenceGraph
     from proas.rollouts import Rollout
+    from proas.views.drawing import DrawnTask
 
-__all__ = ["chosen_rollouts", "file_and_id"]
+__all__ = ["chosen_rollouts", "file_and_id", "with_files"]
 
 _LISTED = 8
 
@@ -81,6 +82,20 @@ def chosen_rollouts(
         return own
     labelled = {r.id: r for r in store.label(attach_all(RolloutBatch(tuple(bare))), version=version)}
     return [labelled.get(rollout.id, rollout) for rollout in own]
+
+
+def with_files(store: ReferenceGraph, task: DrawnTask, typed: Sequence[str], *, version: int | None) -> DrawnTask:
+    """A drawn task with the rollouts of files laid over it; each is ``FILE`` or ``FILE#ID``.
+
+    Raises:
+        DataError: A file cannot be read, or no rollout in it is of the task.
+        UsageError: No rollout has the id.
+    """
+    from proas.views.drawing import with_rollouts
+
+    for one in typed:
+        task = with_rollouts(task, chosen_rollouts(store, task.key, one, version=version, only_one=False))
+    return task
 
 
 def _names(rollouts: list[Rollout]) -> str:

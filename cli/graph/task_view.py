@@ -74,9 +74,9 @@ def as_ladder(found: TaskGraph, *, graph: str, version: int, listed: int) -> tup
         states[index].append(found.states[key])
     for transition in found.transitions:
         leaving[found.subgoal_of[transition.source_state]].append(transition)
-    key = plain(found.task.key)
-    key.stylize("bold")
-    key.no_wrap = True  # to be copied in one piece
+    name = plain(found.task.key)
+    name.stylize("bold")
+    name.no_wrap = True  # to be copied in one piece
     head = facts_table(
         {
             "goal": found.task.text or found.task.goal,
@@ -96,7 +96,7 @@ def as_ladder(found: TaskGraph, *, graph: str, version: int, listed: int) -> tup
             rung.add(Text.assemble(("people say  ", "dim"), _italic(said)))
         _add_states(rung, own, start=found.start.key, listed=listed)
         _add_ways_on(rung, going, found, subgoal.index)
-    return key, head, "", ladder
+    return name, head, "", ladder
 
 
 def _sources(graph: TaskGraph) -> str:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proas.cli.console import Output, facts_table
+from proas.cli.console import Output
+from proas.cli.graph.pages import write_drawing
+from proas.cli.graph.rollout_choice import with_files
 from proas.cli.options import LARGEST, DatabaseOptions, GraphMeant, Json, VersionOption, with_options
 from proas.errors import UsageError
 
@@ -33,9 +35,12 @@ def viz(
         typer.Option(
             "--query",
             "-q",
-            help="What to show, of the task or of all tasks: task (all of it), subgoal (one class, see --subgoal), "
-            "added (what came after --after), shortest (a shortest way to the goal), support (what more than one "
-            "demonstration took).",
+            help="A saved query of Neo4j Browser. Of the task or of all tasks: task (all of it), subgoal (one class, "
+            "see --subgoal), added (what came after --after), shortest (a shortest way to the goal), support (what "
+            "more than one demonstration took), detours (that attached rollouts took most often). Of the task: growth "
+            "(what came when), provenance (who showed it), beyond (regions that only rollouts reach), rollout (one "
+            "that is attached, see --attached), compare and only_here (with another graph, see --other). Of the "
+            "database: graphs.",
             metavar="NAME",
         ),
     ] = None,
@@ -47,6 +52,20 @@ def viz(
     subgoal: Annotated[
         int, typer.Option("--subgoal", min=0, max=LARGEST, help="Index of the subgoal to show.", metavar="M")
     ] = 0,
+    other: Annotated[
+        str | None,
+        typer.Option(
+            "--other",
+            help="Graph to compare with; if not given, another one that knows the task.",
+            metavar="NAME",
+        ),
+    ] = None,
+    attached: Annotated[
+        str | None,
+        typer.Option(
+            "--attached", help="Id of the attached rollout to show; if not given, the task's newest.", metavar="ID"
+        ),
+    ] = None,
     rollout: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,32 +89,31 @@ def viz(
     """
     from proas.cli.database import connect, graph_meant
     from proas.cli.graph.task_names import find_task
-    from proas.views.choosing import draw, questions
+    from proas.graph.saved import Saved
+    from proas.views.choosing import draw
+    from proas.views.saved import query_named
 
     output = Output(json_wanted=json)
     if task is None and query is None:
         raise UsageError("what is to be drawn?", hint="give a TASK, or --query NAME, or both")
     if rollout and task is None:
         raise UsageError("rollouts are laid over one task", hint="name the TASK")
-    question = questions(query or "task")
+    question = query_named(query or "task")
     store = graph_meant(connect(database, output), graph)
+    if isinstance(question, Saved):
+        from proas.cli.graph.viz_saved import Chosen, saved_page
+
+        key = find_task(store, task, version) if task is not None else None
+        saved_page(output, store, question, html, Chosen(key, version, other, attached, tuple(rollout or ())))
+        return
     keys = [find_task(store, task, version)] if task is not None else [t.key for t in store.tasks(version=version)]
     with output.waiting(f"Reading {store.name}"):
         tasks, left_out = draw(store, keys, question, version=version, after=after or 0, subgoal=subgoal, limit=limit)
     if not tasks:
         raise UsageError(f"{question.name} finds nothing to draw in {store.name!r}", hint=question.meaning)
     if rollout:
-        tasks = (_with(store, tasks[0], rollout, version), *tasks[1:])
-    _write(output, store, html, _title(tasks, question), tasks, left_out, version=version, after=after)
-
-
-def _with(store: ReferenceGraph, task: DrawnTask, typed: list[str], version: int | None) -> DrawnTask:
-    from proas.cli.graph.rollout_choice import chosen_rollouts
-    from proas.views.drawing import with_rollouts
-
-    for one in typed:
-        task = with_rollouts(task, chosen_rollouts(store, task.key, one, version=version, only_one=False))
-    return task
+        tasks = (with_files(store, tasks[0], rollout, version=version), *tasks[1:])
+    write_drawing(output, store, html, _title(tasks, question), tasks, left_out, version=version, after=after)
 
 
 def _title(tasks: tuple[DrawnTask, ...], question: Question) -> str:
@@ -113,42 +131,7 @@ def diff_page(output: Output, store: ReferenceGraph, path: Path, *, after: int, 
     found = store.diff(after, version)
     order = [task for task, _ in growth_by_task(found)]
     tasks, left_out = draw(store, order, questions("added"), version=version, after=after, limit=_MOST)
-    goals = {task.key: task.goal for task in store.tasks(version=version)}
+    goals = {task.key: task.text or task.goal for task in store.tasks(version=version)}
     title = f"{store.name}: what was learnt after version {after} up to {version}"
-    _write(output, store, path, title, tasks, left_out, version=version, after=after, note=growth_table(found, goals))
-
-
-def _write(
-    output: Output,
-    store: ReferenceGraph,
-    path: Path,
-    title: str,
-    tasks: tuple[DrawnTask, ...],
-    left_out: int,
-    *,
-    version: int | None,
-    after: int | None,
-    note: str = "",
-) -> None:
-    from proas.views.choosing import history
-    from proas.views.graph_page import GraphPage, graph_page
-    from proas.views.page import write_page
-
-    shown = store.info().version if version is None else version
-    page = GraphPage(store.name, title, shown, history(store, shown), tasks, after, left_out, note)
-    write_page(path, graph_page(page))
-    states, transitions = page.counts
-    document = {
-        "graph": store.name,
-        "version": shown,
-        "tasks": len(tasks),
-        "left_out": left_out,
-        "states": states,
-        "transitions": transitions,
-        "rollouts": sum(len(t.rollouts) for t in tasks),
-        "html": str(path),
-    }
-    facts = {"shows": title, "tasks": len(tasks), "states": states, "transitions": transitions, "written to": path}
-    if left_out:
-        facts["left out"] = f"{left_out:,} tasks, as --limit is reached"
-    output.result(document, facts_table(facts))
+    note = growth_table(found, goals)
+    write_drawing(output, store, path, title, tasks, left_out, version=version, after=after, note=note)

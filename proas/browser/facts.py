@@ -8,7 +8,7 @@ from proas.graph.connect import Connection
 from proas.graph.painting import PaintReport, TaskSize, paint, tasks_to_look_at
 from proas.graph.store import ReferenceGraph, list_graphs
 
-__all__ = ["facts_of", "graph_to_look_at", "painted", "tasks_of"]
+__all__ = ["another_graph", "facts_of", "graph_to_look_at", "painted", "tasks_of"]
 
 
 def graph_to_look_at(connection: Connection) -> str:
@@ -60,12 +60,12 @@ def facts_of(store: ReferenceGraph, tasks: tuple[TaskSize, ...], *, painted_task
         painted=painted_tasks,
         rollouts=len(rollouts),
         rollout=own[0] if own else "",
-        other=other or _another(store, task.key, info.base),
+        other=other or another_graph(store, task.key, info.base),
     )
 
 
-def _another(store: ReferenceGraph, task: str, base: str) -> str:
-    """Another graph that knows the task: a layer over the same base rather than the base."""
+def another_graph(store: ReferenceGraph, task: str, base: str) -> str:
+    """Another graph that knows the task: a layer over the same base rather than the base; empty where there is none."""
     names = [str(row["name"]) for row in Client(store.connection).rows("graphs_of_task", task=task)]
     layers = [info.name for info in list_graphs(store.connection) if base and info.base == base]
     near = [name for name in names if name in layers and name != store.name]

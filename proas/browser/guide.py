@@ -180,6 +180,8 @@ def _growth(facts: GuideFacts, queries: Mapping[str, str]) -> str:
         f"{_query('growth.cypher', queries)}"
         "<p>Who showed each of them?</p>"
         f"{_query('provenance.cypher', queries)}"
+        "<p>What did more than one of them take? Nothing is drawn where each way was shown once.</p>"
+        f"{_query('support.cypher', queries)}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from neo4j import READ_ACCESS, WRITE_ACCESS, Driver, ManagedTransaction, Record, Session
 
-from proas.cypher import statement
+from proas.cypher import saved_query, statement
 from proas.errors import GraphVersionError
 from proas.graph.connect import Connection
 from proas.graph.drivers import driver_of
@@ -40,6 +40,10 @@ class Transaction:
     def rows(self, name: str, **parameters: Any) -> list[Record]:
         """All records that a statement of ``cypher/queries`` gives."""
         return list(self._tx.run(statement(name), parameters))
+
+    def saved(self, name: str, **parameters: Any) -> list[Record]:
+        """All records that a saved query of ``cypher/browser`` gives."""
+        return list(self._tx.run(saved_query(name), parameters))
 
     def row(self, name: str, **parameters: Any) -> Record | None:
         """The first record, or ``None``."""

@@ -107,8 +107,7 @@ def questions(name: str) -> Question:
     for question in QUESTIONS:
         if question.name == name:
             return question
-    known = "; ".join(f"{question.name}: {question.meaning}" for question in QUESTIONS)
-    raise UsageError(f"there is no query {name!r}", hint=f"there are: {known}")
+    raise UsageError(f"there is no question {name!r}", hint=f"there are {', '.join(q.name for q in QUESTIONS)}")
 
 
 def draw(

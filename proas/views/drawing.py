@@ -14,6 +14,7 @@ from proas.rollouts import Rollout, Step
 
 __all__ = [
     "OUTSIDE",
+    "DrawnDetour",
     "DrawnRollout",
     "DrawnState",
     "DrawnStep",
@@ -22,6 +23,7 @@ __all__ = [
     "draw_task",
     "short_name",
     "verdict_of",
+    "with_outside",
     "with_rollouts",
 ]
 
@@ -108,6 +110,25 @@ class DrawnRollout:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnDetour:
+    """A way that rollouts took and the graph does not know.
+
+    Attributes:
+        source_state: Key of the state before.
+        action: What was done.
+        target_state: Key of the state after.
+        times: How often it was taken.
+        rollouts: By how many rollouts.
+    """
+
+    source_state: str
+    action: str
+    target_state: str
+    times: int
+    rollouts: int
+
+
+@dataclass(frozen=True, slots=True)
 class DrawnTask:
     """A task's graph, or the part of it that is drawn.
 
@@ -120,6 +141,7 @@ class DrawnTask:
         states: In order of subgoal and key.
         transitions: In order of keys.
         rollouts: Laid over it.
+        detours: Ways off the graph to draw with it.
         graph: What all of it was read from, to place states that rollouts bring.
     """
 
@@ -132,6 +154,7 @@ class DrawnTask:
     transitions: tuple[DrawnTransition, ...]
     graph: TaskGraph = field(repr=False)
     rollouts: tuple[DrawnRollout, ...] = ()
+    detours: tuple[DrawnDetour, ...] = ()
 
 
 def draw_task(
@@ -182,20 +205,32 @@ def draw_task(
 
 def with_rollouts(task: DrawnTask, rollouts: Sequence[Rollout]) -> DrawnTask:
     """The same with rollouts over it; states that only they reach are added as ``outside``."""
+    visited = {
+        state.key: state.facts
+        for rollout in rollouts
+        for state in (rollout.start, *(step.state for step in rollout.steps))
+        if state is not None
+    }
+    return replace(with_outside(task, visited), rollouts=(*task.rollouts, *map(_drawn_rollout, rollouts)))
+
+
+def with_outside(task: DrawnTask, visited: Mapping[str, tuple[str, ...]]) -> DrawnTask:
+    """The same with states that rollouts visit, by key with their facts; those that the graph lacks are ``outside``."""
     known = {state.key for state in task.states}
-    added: dict[str, DrawnState] = {}
-    for rollout in rollouts:
-        for state in (rollout.start, *(step.state for step in rollout.steps)):
-            if state is not None and state.key not in known and state.key not in added:
-                index = task.graph.ladder.index(state.facts)
-                caption = caption_of(state.facts)
-                source = task.graph.sources.get(state.key, OUTSIDE) if state.key in task.graph.states else OUTSIDE
-                added[state.key] = DrawnState(state.key, index, caption, state.facts, source, 0)
-    return replace(
-        task,
-        states=tuple(sorted((*task.states, *added.values()), key=lambda state: (state.subgoal, state.key))),
-        rollouts=(*task.rollouts, *map(_drawn_rollout, rollouts)),
-    )
+    added = [
+        DrawnState(
+            key,
+            task.graph.ladder.index(facts),
+            caption_of(facts),
+            facts,
+            task.graph.sources.get(key, OUTSIDE) if key in task.graph.states else OUTSIDE,
+            0,
+        )
+        for key, facts in visited.items()
+        if key not in known
+    ]
+    states = sorted((*task.states, *added), key=lambda state: (state.subgoal, state.key))
+    return replace(task, states=tuple(states))
 
 
 def _drawn_rollout(rollout: Rollout) -> DrawnRollout:

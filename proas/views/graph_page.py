@@ -53,7 +53,10 @@ def graph_page(page: GraphPage) -> str:
         DownloadError: The library that draws is not here and cannot be fetched.
     """
     placed = place(page.tasks)
-    body = "\n".join((_head(page), _tools(page), _STAGE, _LEGEND, _tables(page)))
+    legend = _legend(
+        detours=any(task.detours for task in page.tasks), rollouts=any(task.rollouts for task in page.tasks)
+    )
+    body = "\n".join((_head(page), _tools(page), _STAGE, legend, _tables(page)))
     return document(
         f"{page.title} - ProAS", body, scripts=(graph_library(), asset("graph.js")), data=_data(page, placed)
     )
@@ -69,6 +72,10 @@ def _head(page: GraphPage) -> str:
         f"{'task' if len(page.tasks) == 1 else 'tasks'}, {states:,} states, {transitions:,} transitions.{left}</p>"
         f"{page.note}</header>"
     )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _tools(page: GraphPage) -> str:
@@ -106,6 +113,7 @@ _STAGE = """<main class="stage" aria-label="Graph">
 <div id="drawing" tabindex="0" role="application" aria-label="Drawing of the graph" aria-describedby="keys"></div>
 <aside id="side" aria-label="What is chosen" tabindex="0">
 <p id="said" role="status" aria-live="polite"></p>
+<div id="grown"></div>
 <div id="chosen"></div>
 <h2>Keys</h2>
 <p id="keys" class="soft">In the drawing: <kbd>arrow keys</kbd> go to the next state, <kbd>Enter</kbd> follows the first
@@ -136,19 +144,29 @@ def _box(stroke: str, width: float = 1.5, *, dashes: str = "", identity: str = "
 _SHADES = _mark(
     "".join(f'<rect class="shade" x="{1 + 9 * i}" y="2" width="9" height="12" fill="var(--line)"/>' for i in range(4))
 )
-_LEGEND = (
-    '<div class="legend" role="group" aria-label="Legend"><ul>'
-    f"<li>{_SHADES}subgoals in order, the last is the goal</li>"
-    f"<li>{_box('--ink', 3)}start</li>"
-    f"<li>{_box('--accent', 2.5)}<span class='fresh'>new in this version</span></li>"
-    f"<li>{_box('--unreasonable', 1.5, dashes='4 3')}a rollout was there, the graph was not</li>"
-    f"<li>{_line('--edge')}transition, wider with more support</li>"
-    f"<li>{_line('--edge', 2, '2 3')}not carried out yet (unverified)</li>"
-    f"<li>{_line('--progress', 4)}step: progress (PA)</li>"
-    f"<li>{_line('--reasonable', 4, '8 4')}step: reasonable (Re), seen before</li>"
-    f"<li>{_line('--unreasonable', 4, '2 4')}step: not in the graph</li>"
-    "</ul></div>"
-)
+
+
+def _legend(*, detours: bool, rollouts: bool) -> str:
+    """What the marks mean that the page can show."""
+    marks = [
+        f"{_SHADES}subgoals in order, the last is the goal",
+        f"{_box('--ink', 3)}start",
+        f"{_box('--accent', 2.5)}<span class='fresh'>new in this version</span>",
+        f"{_line('--edge')}transition, wider with more support",
+        f"{_line('--edge', 2, '2 3')}not carried out yet (unverified)",
+    ]
+    if detours or rollouts:
+        marks.append(f"{_box('--unreasonable', 1.5, dashes='4 3')}a rollout was there, the graph was not")
+    if detours:
+        marks.append(f"{_line('--unreasonable', 3, '2 4')}a way that the graph does not know, wider the more often")
+    if rollouts:
+        marks += [
+            f"{_line('--progress', 4)}step: progress (PA)",
+            f"{_line('--reasonable', 4, '8 4')}step: reasonable (Re), seen before",
+            f"{_line('--unreasonable', 4, '2 4')}step: not in the graph",
+        ]
+    items = "".join(f"<li>{mark}</li>" for mark in marks)
+    return f'<div class="legend" role="group" aria-label="Legend"><ul>{items}</ul></div>'
 
 
 def _tables(page: GraphPage) -> str:
@@ -192,12 +210,27 @@ def _tables(page: GraphPage) -> str:
             table("Transitions", ("#m", "from", "action", "to", "source", "#support", "#since version"), transitions),
             "</details>",
         ]
+        if task.detours:
+            ranked = sorted(task.detours, key=lambda d: (-d.times, captions[d.source_state], d.action))
+            detours = [
+                (captions[d.source_state], d.action, captions[d.target_state], d.times, d.rollouts) for d in ranked
+            ]
+            parts += [
+                f"<details><summary>{len(detours):,} ways off the graph{name}</summary>",
+                table("Ways off the graph", ("from", "action", "to", "#times", "#rollouts"), detours),
+                "</details>",
+            ]
     return "".join(parts) + "</div>"
 
 
 def _moments(page: GraphPage) -> list[dict[str, Any]]:
     """The stops of the slider."""
-    found = [{"k": v.k, "run": v.run, "at": v.at[:19].replace("T", " ")} for v in page.versions if v.k <= page.version]
+    # A layer is called by its run: that name is above already.
+    found = [
+        {"k": v.k, "run": "" if v.run == page.graph else v.run, "at": v.at[:19].replace("T", " ")}
+        for v in page.versions
+        if v.k <= page.version
+    ]
     if not found or found[0]["k"] != 0:
         found.insert(0, {"k": 0, "run": "", "at": ""})
     return found
@@ -207,6 +240,8 @@ def _data(page: GraphPage, placed: Placed) -> Mapping[str, Any]:
     number = {
         (n, state.key): i for i, (n, state) in enumerate((n, s) for n, t in enumerate(page.tasks) for s in t.states)
     }
+    # States off the graph come and go with their rollout, but for those that a detour is drawn to.
+    kept = [{end for d in task.detours for end in (d.source_state, d.target_state)} for task in page.tasks]
     nodes = [
         {
             "t": n,
@@ -218,6 +253,7 @@ def _data(page: GraphPage, placed: Placed) -> Mapping[str, Any]:
             "s": state.source,
             "v": state.since,
             "start": state.key == task.start,
+            "kept": state.key in kept[n],
         }
         for n, task in enumerate(page.tasks)
         for state in task.states
@@ -233,6 +269,11 @@ def _data(page: GraphPage, placed: Placed) -> Mapping[str, Any]:
         }
         for n, task in enumerate(page.tasks)
         for t in task.transitions
+    ]
+    detours = [
+        {"a": number[n, d.source_state], "b": number[n, d.target_state], "c": d.action, "n": d.times, "r": d.rollouts}
+        for n, task in enumerate(page.tasks)
+        for d in task.detours
     ]
     rollouts = [
         {
@@ -255,6 +296,7 @@ def _data(page: GraphPage, placed: Placed) -> Mapping[str, Any]:
         ],
         "nodes": nodes,
         "edges": edges,
+        "detours": detours,
         "rollouts": rollouts,
     }
 

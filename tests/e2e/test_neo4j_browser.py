@@ -18,12 +18,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from proas.graph.saved import ask
 from proas.graph.store import ReferenceGraph
 from proas.localdb import ServerInfo
 from proas.rollout_files import load_rollouts, write_rollouts
 from proas.rollouts import RolloutBatch
 from proas.shaping import preset, shape
 from proas.states import ladder_of_rollout
+from proas.views.diff_page import growth_by_task
 from tests.e2e.conftest import Proas, connection_to, login
 from tests.support.browser import Watched, watched
 
@@ -32,17 +34,18 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.neo4j
 
-PICTURES = {"task", "subgoal", "added", "shortest", "detours", "beyond", "rollout", "only_here", "graphs"}
+PICTURES = {"task", "subgoal", "added", "shortest", "support", "detours", "beyond", "rollout", "only_here", "graphs"}
 TABLES = {"growth", "provenance", "compare"}
 PATIENCE = 30_000
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Two runs over one base, with rollouts attached to the first."""
+    """Two runs over one base, with rollouts attached to the first; a task of which more than one success was joined."""
 
     first: str
     second: str
+    task: str
     labelled: Path
 
 
@@ -64,7 +67,15 @@ def runs(
         layers.append(layer)
     file = tmp_path_factory.mktemp("browser") / "shaped.jsonl"
     write_rollouts(file, shape(layers[0].label(batch, version=1), preset("recommended")).batch)
-    yield Runs(layers[0].name, layers[1].name, file)
+
+    def shows_all(key: str) -> bool:
+        """More than one success was joined, and some rollout leaves the graph."""
+        known = layers[0].read(key).states.keys()
+        astray = any(not known >= set(rollout.state_keys) for rollout in batch if rollout.task == key)
+        return astray and bool(ask(layers[0], "support", {"graph": layers[0].name, "task": key}).nodes)
+
+    task = next(key for key, _ in growth_by_task(layers[0].diff(0, 3)) if shows_all(key))
+    yield Runs(layers[0].name, layers[1].name, task, file)
     for layer in layers:
         layer.drop()
 
@@ -72,11 +83,12 @@ def runs(
 @pytest.fixture
 def served(runs: Runs, neo4j_server: ServerInfo, work: Path, proas: Proas) -> Iterator[dict[str, Any]]:
     """What ``proas db browser`` says while it serves; it is ended as a user ends it."""
-    attached = proas("rollouts", "attach", runs.labelled, "--graph", runs.first, "--max", 30, "--json")
-    assert attached.code == 0, attached.err
-    words = ("db", "browser", "--graph", runs.first, "--other", runs.second, "--no-open", "--json", "--serve")
+    for more in (("--task", runs.task), ("--max", 30)):
+        attached = proas("rollouts", "attach", runs.labelled, "--graph", runs.first, *more, "--json")
+        assert attached.code == 0, attached.err
+    words = ("db", "browser", "--graph", runs.first, "--other", runs.second, "--task", runs.task)
     program = subprocess.Popen(
-        [sys.executable, "-m", "proas.cli", *words],
+        [sys.executable, "-m", "proas.cli", *words, "--no-open", "--json", "--serve"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proas.graph.records import Task, TaskGraph, Transition
+from proas.graph.saved import ask, saved_queries
 from proas.graph.store import ReferenceGraph
 from proas.localdb import ServerInfo
 from proas.rollout_files import load_rollouts, write_rollouts
@@ -21,6 +22,7 @@ from proas.rollouts import RolloutBatch, State
 from proas.shaping import preset, shape
 from proas.states import ladder_of_rollout
 from proas.subgoals import GOAL_REACHED, Rung, ladder_of
+from proas.views.choosing import QUESTIONS, draw, questions
 from proas.views.drawing import draw_task
 from proas.views.graph_page import GraphPage, graph_page
 from tests.e2e.conftest import Proas, connection_to
@@ -403,3 +405,102 @@ def test_the_report_of_a_run(chromium: Browser, evolved: Evolved, proas: Proas, 
             assert float(mask) == pytest.approx(measured["proas/mask_rate"], abs=0.001)
             seen.picture(f"report{'-dark' if dark else ''}")
             clean(seen)
+
+
+ANSWERED = {
+    "growth": "What a task learnt and when",
+    "provenance": "Who showed it",
+    "beyond": "Regions that rollouts reach",
+    "rollout": "A rollout",
+    "compare": "Two runs compared",
+    "only_here": "Two runs compared",
+    "detours": "The detours that rollouts took most often",
+    "graphs": "All graphs",
+}
+
+
+@pytest.fixture
+def attached(evolved: Evolved, proas: Proas, work: Path) -> Iterator[Evolved]:
+    """The same with its rollouts attached."""
+    done = proas("rollouts", "attach", evolved.rollouts, "--graph", evolved.layer)
+    assert done.code == 0, done.err
+    yield evolved
+    assert proas("rollouts", "prune", "--graph", evolved.layer, "--all").code == 0
+
+
+def test_every_saved_query_of_neo4j_browser_makes_a_page(
+    chromium: Browser, attached: Evolved, built: str, proas: Proas, work: Path
+) -> None:
+    """Those that choose from a task's graph, and those that only the database answers."""
+    names = {saved.name for saved in saved_queries()}
+    own = {question.name for question in QUESTIONS}
+    assert own < names
+    assert names == own | ANSWERED.keys()
+    strays = 0
+    with watched(chromium, width=1440, height=900) as seen:
+        for name, title in ANSWERED.items():
+            of_task = () if name in {"detours", "graphs"} else (attached.task,)
+            other = ("--other", built) if name in {"compare", "only_here"} else ()
+            words = (*of_task, "--query", name, "--graph", attached.layer, *other, "--html", work / f"{name}.html")
+            done = proas("graph", "viz", *words, "--json")
+            assert done.code == 0, (name, done.err)
+            opened(seen, work / f"{name}.html")
+            assert seen.page.locator("h1").inner_text().startswith(title), name
+            if name in {"growth", "provenance", "compare", "graphs"}:
+                assert seen.page.locator("tbody tr").count() > 1, name
+            if name in {"detours", "beyond"}:
+                assert drawn(seen, ".detour") == done.document["detours"] > 0
+                strays += drawn(seen, ".outside")
+            if name == "rollout":
+                seen.page.locator("#rollout").select_option("0")
+                assert drawn(seen, ".walk") > 0
+            seen.picture(f"page-query-{name}")
+        assert strays > 0
+        clean(seen)
+
+
+def test_a_saved_query_draws_in_a_page_what_it_draws_in_browser(
+    evolved: Evolved, built: str, neo4j_server: ServerInfo
+) -> None:
+    """On a graph that is no layer, where both look at the same: the same transitions."""
+    store = ReferenceGraph(connection_to(neo4j_server), built)
+    for name in ("task", "shortest", "support"):
+        parameters = {"graph": built, "task": evolved.task}
+        answer = ask(store, name, parameters)
+        stored = {way.get("key") for way in answer.relationships.values() if way.type == "TRANSITION"}
+        (task,) = draw(store, [evolved.task], questions(name))[0] or (None,)
+        if task is None:
+            assert not stored, name
+        elif name == "shortest":  # any of the shortest will do
+            assert len(stored) == len(task.transitions)
+        else:
+            assert stored == {t.key for t in task.transitions}, name
+
+
+def test_a_query_that_lacks_what_it_is_about_says_so(evolved: Evolved, built: str, proas: Proas, work: Path) -> None:
+    def said(*words: object) -> str:
+        done = proas("graph", "viz", *words, "--html", work / "none.html", "--json")
+        assert done.code in {1, 2}
+        assert not (work / "none.html").exists()
+        return f"{done.error['message']} {done.error['hint']}"
+
+    assert "name the TASK" in said("--query", "growth", "--graph", built)
+    assert "proas rollouts attach" in said("--query", "detours", "--graph", built)
+    assert "proas rollouts attach" in said(evolved.task, "--query", "rollout", "--graph", built)
+    assert "no-such-graph" in said(evolved.task, "--query", "compare", "--graph", built, "--other", "no-such-graph")
+    assert "there is no query 'nope'" in said(evolved.task, "--query", "nope", "--graph", built)
+
+
+def test_the_page_names_the_versions_that_brought_something(chromium: Browser, page_of_a_task: Path) -> None:
+    with watched(chromium) as seen:
+        opened(seen, page_of_a_task)
+        buttons = seen.page.locator("#grown button")
+        brought = seen.page.evaluate(
+            "[...new Set([...proas.data.nodes, ...proas.data.edges].filter((e) => e.s !== 'outside' && e.v > 0)"
+            ".map((e) => String(e.v)))].sort()"
+        )
+        assert buttons.all_inner_texts() == brought != []
+        buttons.first.click()
+        assert said(seen).startswith(f"Version {brought[0]} of {VERSIONS}")
+        assert drawn(seen, ".new") > 0
+        clean(seen)

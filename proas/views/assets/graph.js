@@ -44,6 +44,7 @@
     const classes = ["state"];
     if (node.start) classes.push("start");
     if (node.s === "outside") classes.push("outside");
+    if (node.kept) classes.push("kept");
     elements.push({
       group: "nodes", classes: classes.join(" "), position: { x: node.x, y: node.y },
       data: { id: `n${i}`, i, name: node.c.length > 66 ? `${node.c.slice(0, 65)}…` : node.c, m: node.m, t: node.t, v: node.v },
@@ -53,6 +54,13 @@
     elements.push({
       group: "edges", classes: `way${edge.s === "unverified" ? " unverified" : ""}${big ? "" : around(edge.a, edge.b)}`,
       data: { id: `e${i}`, i, source: `n${edge.a}`, target: `n${edge.b}`, name: edge.c, v: edge.v, w: 1 + Math.log2(1 + edge.n) },
+    });
+  });
+
+  data.detours.forEach((way, i) => {
+    elements.push({
+      group: "edges", classes: `detour${around(way.a, way.b)}`,
+      data: { id: `d${i}`, source: `n${way.a}`, target: `n${way.b}`, name: `${way.c} (${way.n} ×)`, w: 2 + Math.log2(way.n) },
     });
   });
 
@@ -81,6 +89,9 @@
         width: "data(w)", "line-color": colour("--edge"), "target-arrow-color": colour("--edge"),
         "target-arrow-shape": "triangle", "arrow-scale": 0.9, "curve-style": big ? "straight" : "bezier",
         opacity: big ? 0.55 : 0.8, "z-index": 5 } },
+      { selector: ".detour", style: {
+        width: "data(w)", "line-color": colour("--unreasonable"), "target-arrow-color": colour("--unreasonable"),
+        "line-style": "dotted", "target-arrow-shape": "triangle", "curve-style": "bezier", opacity: 0.9, "z-index": 8 } },
       { selector: ".unverified", style: { "line-style": "dotted" } },
       { selector: "node.new", style: { "border-width": 3, "border-color": colour("--accent") } },
       { selector: "edge.new", style: {
@@ -146,6 +157,8 @@
     cy.viewport({ zoom, pan: { x: 24 - box.x1 * zoom, y: (data.tasks.length > 1 ? 52 : 24) - box.y1 * zoom } });
   };
 
+  const hideStrays = () => cy.nodes(".outside").difference(".kept").addClass("gone");
+
   // The rooms of the subgoals reach down to the lowest state that can be seen.
   const fitRooms = () => {
     const lowest = new Map();
@@ -189,9 +202,39 @@
     const what = data.after !== null ? `new since version ${data.after}` : "new in this version";
     document.querySelectorAll(".fresh").forEach((place) => { place.textContent = what; });
     const of = data.moments[data.moments.length - 1].k;
-    say(`Version ${moment.k} of ${of}${told ? ` (${told})` : ""}: ${counts.states} states, ${counts.ways} transitions; `
-      + `${what}: ${counts.newStates} states, ${counts.newWays} transitions.`);
+    say(`Version ${moment.k} of ${of}${told ? ` (${told})` : ""}: ${count(counts.states, "state")}, ${count(counts.ways, "transition")}; `
+      + `${what}: ${count(counts.newStates, "state")}, ${count(counts.newWays, "transition")}.`);
+    document.querySelectorAll("#grown button").forEach((button) => {
+      if (button.dataset.stop === String(stop)) button.setAttribute("aria-current", "step");
+      else button.removeAttribute("aria-current");
+    });
   };
+  // When what is drawn was learnt: a button for each version after the first that brought some of it.
+  const grown = new Map();
+  for (const [all, one] of [[data.nodes, "states"], [data.edges, "ways"]]) {
+    for (const { v, s } of all) {
+      if (v > (data.after ?? data.moments[0].k) && s !== "outside") {
+        const made = grown.get(v) || { states: 0, ways: 0 };
+        made[one] += 1;
+        grown.set(v, made);
+      }
+    }
+  }
+  if (grown.size) {
+    const list = make("ul", null);
+    for (const v of [...grown.keys()].sort((a, b) => a - b)) {
+      const index = data.moments.findIndex((moment) => moment.k === v);
+      if (index < 0) continue;
+      const { states, ways: learnt } = grown.get(v);
+      const button = make("button", `${v}`, { "data-stop": index, title: `+${count(states, "state")}, +${count(learnt, "transition")}`,
+        "aria-label": `version ${v}: ${count(states, "state")} and ${count(learnt, "transition")} more` });
+      button.addEventListener("click", () => showVersion(index));
+      const item = make("li", null);
+      item.append(button);
+      list.append(item);
+    }
+    find("grown").append(make("span", "Learnt in version"), list);
+  }
   find("version").addEventListener("input", (event) => showVersion(Number(event.target.value)));
   let timer = null;
   const pause = () => { clearInterval(timer); timer = null; find("play").textContent = "Play"; find("play").setAttribute("aria-pressed", "false"); };
@@ -226,16 +269,23 @@
     if (walking === null) find("chosen").replaceChildren();
   };
   const intoView = (node) => {
+    // No further than needed, so that what was around it stays around it.
     const box = node.renderedBoundingBox();
-    if (box.x1 < 0 || box.y1 < 0 || box.x2 > cy.width() || box.y2 > cy.height()) cy.center(node);
+    const shift = (low, high, size) => {
+      const room = Math.min(60, size / 8);
+      if (low < 0) return room - low;
+      return high > size ? size - room - high : 0;
+    };
+    const by = { x: shift(box.x1, box.x2, cy.width()), y: shift(box.y1, box.y2, cy.height()) };
+    if (by.x || by.y) cy.panBy(by);
   };
   const choose = (node, speak) => {
     const panel = find("chosen");
     cy.batch(() => { cy.elements().removeClass("named"); cy.nodes().removeClass("at"); node.addClass("at"); });
     at = node;
     const own = data.nodes[node.data("i")];
-    const out = node.outgoers(".way").filter(":visible");
-    const into = node.incomers(".way").filter(":visible");
+    const out = node.outgoers(".way, .detour").filter(":visible");
+    const into = node.incomers(".way, .detour").filter(":visible");
     out.addClass("named");
     intoView(node);
     const told = data.tasks[own.t].subgoals[own.m];
@@ -254,9 +304,9 @@
   };
   cy.on("tap", "node.state", (event) => choose(event.target, true));
   cy.on("tap", (event) => { if (event.target === cy) letGo(); });
-  cy.on("tap", "edge.way", (event) => { cy.edges().removeClass("named"); event.target.addClass("named"); });
-  cy.on("mouseover", "edge.way", (event) => event.target.addClass("named"));
-  cy.on("mouseout", "edge.way", (event) => { if (!at || event.target.source() !== at) event.target.removeClass("named"); });
+  cy.on("tap", "edge.way, edge.detour", (event) => { cy.edges().removeClass("named"); event.target.addClass("named"); });
+  cy.on("mouseover", "edge.way, edge.detour", (event) => event.target.addClass("named"));
+  cy.on("mouseout", "edge.way, edge.detour", (event) => { if (!at || event.target.source() !== at) event.target.removeClass("named"); });
 
   // Search
   const search = find("search");
@@ -360,7 +410,7 @@
     letGo();
     cy.remove(".walk");
     walking = index;
-    cy.nodes(".outside").addClass("gone");
+    hideStrays();
     cy.elements(".way").removeClass("faded");
     if (walking === null) { find("step").textContent = ""; find("chosen").replaceChildren(); fitRooms(); return; }
     const rollout = data.rollouts[walking];
@@ -433,7 +483,7 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 
   paint();
-  cy.nodes(".outside").addClass("gone");
+  hideStrays();
   fitRooms();
   showVersion(stop);
   begin();
