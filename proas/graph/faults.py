@@ -5,6 +5,7 @@ The one place that knows the driver's exceptions and the server's codes.
 
 from __future__ import annotations
 
+import ssl
 from enum import Enum
 
 from neo4j.exceptions import (
@@ -53,6 +54,10 @@ _RACE_CODES = (
 )
 
 
+# Causes of causes that are looked through.
+_DEPTH = 8
+
+
 class Again(Enum):
     """How long a failed attempt is worth repeating."""
 
@@ -80,6 +85,8 @@ def again(error: BaseException) -> Again:
     """
     if isinstance(error, AuthError):
         return Again.NEVER  # repeated logins lock the account
+    if isinstance(_refused_encryption(error), ssl.SSLCertVerificationError):
+        return Again.NEVER  # it will be the same certificate
     if is_capacity(error):
         return Again.NEVER  # the same transaction needs the same memory; the caller halves it
     if isinstance(error, ServiceUnavailable | SessionExpired | ConnectionAcquisitionTimeoutError | TransientError):
@@ -122,6 +129,8 @@ def _of_driver(error: DriverError | OSError, connection: Connection, where: str)
             f"all {connection.pool_size} connections to {where} are busy",
             hint="raise pool_size, or make fewer calls at once",
         )
+    if refused := _refused_encryption(error):
+        return _of_encryption(refused, connection, where)
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):
         hint = "is it running? `proas db status` tells; check NEO4J_URI"
         if connection.routed:
@@ -130,6 +139,27 @@ def _of_driver(error: DriverError | OSError, connection: Connection, where: str)
             hint = f"for a single server, or one behind a mapped port, write {bolt}; `neo4j://` is for clusters"
         return GraphUnavailable(f"{where} does not answer: {_first_line(error)}", hint=hint)
     return GraphError(f"talking to {where} failed: {_first_line(error)}")
+
+
+def _refused_encryption(error: BaseException | None) -> ssl.SSLError | None:
+    """The fault of TLS behind a driver's error, if that is what it is."""
+    seen = 0
+    while error is not None and not isinstance(error, ssl.SSLError) and seen < _DEPTH:
+        error, seen = error.__cause__ or error.__context__, seen + 1
+    return error if isinstance(error, ssl.SSLError) else None
+
+
+def _of_encryption(refused: ssl.SSLError, connection: Connection, where: str) -> GraphUnavailable:
+    if isinstance(refused, ssl.SSLCertVerificationError):
+        own = connection.uri.replace("+s:", "+ssc:", 1)
+        return GraphUnavailable(
+            f"the certificate of {where} is not trusted: {refused.verify_message}",
+            hint=f"name an authority of your own by SSL_CERT_FILE, or write {own} for a self-signed certificate",
+        )
+    plain = connection.uri.replace("+ssc:", ":", 1).replace("+s:", ":", 1)
+    return GraphUnavailable(
+        f"{where} makes no encrypted connection: {_first_line(refused)}", hint=f"without encryption it is {plain}"
+    )
 
 
 def _of_server(error: Neo4jError, connection: Connection, where: str) -> GraphError:

@@ -88,6 +88,14 @@ def test_a_server_that_is_down_is_named(connection):
         forget_driver(one)
 
 
+def test_a_server_without_encryption_is_told_from_one_that_is_down(connection):
+    secure = replace(connection, uri=connection.uri.replace("bolt", "bolt+s", 1), connect_deadline=0.3)
+    with pytest.raises(GraphUnavailable, match="no encrypted connection") as caught:
+        list_graphs(secure)
+    assert connection.uri in (caught.value.hint or "")
+    forget_driver(secure)
+
+
 def test_an_unknown_database(connection):
     other = replace(connection, database="nosuchdatabase")
     with pytest.raises(GraphNotFound, match="nosuchdatabase"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+
 import pytest
 from neo4j.exceptions import (
     AuthError,
@@ -91,6 +93,19 @@ def test_a_routed_address_is_told_of_bolt():
     routed = Connection("neo4j://127.0.0.1:7999", SecretStr("x"))
     assert "bolt://127.0.0.1:7999" in str(translated(ServiceUnavailable("no routing"), routed))
     assert "clusters" not in str(translated(ServiceUnavailable("down"), HERE))
+
+
+def test_a_certificate_that_is_not_trusted_is_named_and_not_tried_again():
+    refused = ssl.SSLCertVerificationError("certificate verify failed")
+    refused.verify_message = "self-signed certificate"
+    error = ServiceUnavailable("Couldn't connect to db.example:7687")
+    error.__cause__ = RuntimeError("what the driver puts between")
+    error.__cause__.__cause__ = refused
+    said = str(translated(error, Connection("bolt+s://db.example:7687", SecretStr("x"))))
+    assert "is not trusted: self-signed certificate" in said
+    assert "SSL_CERT_FILE" in said
+    assert "bolt+ssc://db.example:7687" in said
+    assert again(error) is Again.NEVER
 
 
 def test_a_wrong_password_says_what_to_do():
