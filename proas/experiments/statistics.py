@@ -1,7 +1,8 @@
 """What the records of an experiment say: success over seeds, first iterations at targets, paired differences.
 
-*Early* is the mean of the first three evaluations after the start, *late* the mean of the last three. Differences are
-paired by seed (same seed: same tasks in the same order) with Student's t, and by evaluated task with a bootstrap.
+*Early* is the mean of the first three evaluations after the start, *late* the mean of the last three, and the *run* the
+mean of all after the start, which says how soon an arm learns as well as how far it comes. Differences are paired by
+seed (same seed: same tasks in the same order) with Student's t, and by evaluated task with a bootstrap.
 """
 
 from __future__ import annotations
@@ -54,21 +55,28 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An arm against another, in late success at the first temperature.
+    """An arm against another, at one temperature.
 
     Attributes:
-        over_seeds: Mean with Student's interval over the seeds that both have; ``None`` where they share none.
+        over_seeds: Late success, mean with Student's interval over the seeds that both have; ``None`` where they share
+            none.
+        over_run: The same of the run's mean.
         over_tasks: 95 % interval of the bootstrap over evaluated tasks; ``None`` where outcomes were not kept.
         higher: Seeds in which this arm is higher.
     """
 
     over_seeds: Interval | None
+    over_run: Interval | None
     over_tasks: tuple[float, float] | None
     higher: int
 
     def shown(self) -> str:
         """Points of percent with the interval over seeds."""
         return "-" if self.over_seeds is None else self.over_seeds.shown()
+
+    def shown_over_run(self) -> str:
+        """The run's mean in the same way."""
+        return "-" if self.over_run is None else self.over_run.shown()
 
     def shown_over_tasks(self) -> str:
         """The bootstrap's interval."""
@@ -94,11 +102,12 @@ class ArmResult:
         last: By temperature, the last evaluation alone.
         score: By temperature, late score in [0, 1]: more than the success in environments that pay in part.
         rollouts: Success of the training rollouts in the last quarter.
-        reached: By target in percent.
-        speed_up: By target: iterations of the arm that it is set against first over its own, and whether that is a
-            lower bound (the other did not get there in every seed); ``None`` where this one did not in every seed.
+        reached: By temperature and target in percent.
+        speed_up: By temperature and target: iterations of the arm that it is set against first over its own, and
+            whether that is a lower bound (the other did not get there in every seed); ``None`` where this one did not
+            in every seed.
         kinds: By kind of task, late success at the first temperature.
-        against: By name of the other arm, in the plan's order.
+        against: By temperature and name of the other arm, in the plan's order.
         seconds: Mean seconds an iteration by part.
     """
 
@@ -109,10 +118,10 @@ class ArmResult:
     last: Mapping[str, Spread]
     score: Mapping[str, Spread]
     rollouts: Spread
-    reached: Mapping[float, Reached]
-    speed_up: Mapping[float, tuple[float, bool] | None]
+    reached: Mapping[str, Mapping[float, Reached]]
+    speed_up: Mapping[str, Mapping[float, tuple[float, bool] | None]]
     kinds: Mapping[str, Spread]
-    against: Mapping[str, Difference]
+    against: Mapping[str, Mapping[str, Difference]]
     seconds: Mapping[str, float]
 
     def series(self, name: str) -> tuple[list[int], list[list[float | None]]]:
@@ -220,8 +229,9 @@ def _arm(name: str, found: Mapping[str, Mapping[int, Record]], plan: Plan, tempe
     records = found[name]
     mine = list(records.values())
     first = temperatures[0]
-    reached = {target: _reached(mine, first, target) for target in plan.targets}
     base = list(found.get(plan.against(name)[0], {}).values())
+    reached = {t: {target: _reached(mine, t, target) for target in plan.targets} for t in temperatures}
+    before = {t: {target: _reached(base, t, target) for target in plan.targets if base} for t in temperatures}
     others = [other for other in plan.against(name) if other in found and other != name]
     kinds = sorted({kind for record in mine for kind in record.kinds.get(first, {})})
     parts = sorted({part for record in mine for part in record.seconds})
@@ -234,9 +244,9 @@ def _arm(name: str, found: Mapping[str, Mapping[int, Record]], plan: Plan, tempe
         score={t: Spread.of([_score(record, t) for record in mine]) for t in temperatures},
         rollouts=Spread.of([_late_rollouts(record) for record in mine]),
         reached=reached,
-        speed_up={t: _speed_up(reached[t], _reached(base, first, t) if base else None) for t in plan.targets},
+        speed_up={t: {n: _speed_up(one, before[t].get(n)) for n, one in reached[t].items()} for t in temperatures},
         kinds={kind: Spread.of([r.kinds[first][kind] for r in mine if kind in r.kinds[first]]) for kind in kinds},
-        against={other: _difference(records, found[other], first) for other in others},
+        against={t: {other: _difference(records, found[other], t) for other in others} for t in temperatures},
         seconds={part: float(np.mean([r.seconds[part] for r in mine if part in r.seconds])) for part in parts},
     )
 
@@ -248,6 +258,11 @@ def _early(record: Record, temperature: str) -> float:
 
 def _late(record: Record, temperature: str) -> float:
     return float(np.mean(record.evaluations[temperature]["success"][-LATE:]))
+
+
+def _whole(record: Record, temperature: str) -> float:
+    values = record.evaluations[temperature]["success"]
+    return float(np.mean(values[1:] or values))
 
 
 def _score(record: Record, temperature: str) -> float:
@@ -284,9 +299,11 @@ def _speed_up(own: Reached, base: Reached | None) -> tuple[float, bool] | None:
 def _difference(own: Mapping[int, Record], other: Mapping[int, Record], temperature: str) -> Difference:
     shared = sorted(own.keys() & other.keys())
     pairs = [_late(own[seed], temperature) - _late(other[seed], temperature) for seed in shared]
+    runs = [_whole(own[seed], temperature) - _whole(other[seed], temperature) for seed in shared]
     tasks = [_paired_tasks(own[seed], other[seed], temperature) for seed in shared]
     return Difference(
         over_seeds=Interval.of(pairs) if pairs else None,
+        over_run=Interval.of(runs) if runs else None,
         over_tasks=_bootstrap([rows for rows in tasks if rows is not None]) if None not in tasks else None,
         higher=sum(pair > 0 for pair in pairs),
     )

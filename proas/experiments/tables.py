@@ -52,8 +52,10 @@ def all_tables(found: Findings) -> tuple[Table, ...]:
     """The tables of an experiment; those that would be empty are left out."""
     if not found.arms:
         return ()
-    made = (_success(found), _differences(found), _speed(found), _kinds(found), _time(found), _diagnostics(found))
-    return (*(table for table in made if table is not None), _reruns(found))
+    made = [_success(found)]
+    made += [table for t in found.temperatures for table in (_differences(found, t), _speed(found, t)) if table]
+    made += [table for table in (_kinds(found), _time(found), _diagnostics(found)) if table]
+    return (*made, _reruns(found))
 
 
 def markdown(table: Table) -> Iterator[str]:
@@ -90,40 +92,46 @@ def _success(found: Findings) -> Table:
     return Table("success", "Success", caption, tuple(columns), tuple(rows))
 
 
-def _differences(found: Findings) -> Table | None:
+def _differences(found: Findings, temperature: str) -> Table | None:
     places = max(len(found.plan.against(arm.name)) for arm in found.arms)
-    if not any(arm.against for arm in found.arms):
+    if not any(arm.against[temperature] for arm in found.arms):
         return None
     columns = ["arm"]
     for place in range(places):
         others = {
             found.plan.against(arm.name)[place] for arm in found.arms if place < len(found.plan.against(arm.name))
         }
-        columns += [f"against {others.pop()}" if len(others) == 1 else "against", "over tasks", "higher in"]
+        head = f"late, against {others.pop()}" if len(others) == 1 else _NAMED
+        columns += [head, "over the run", "late, over tasks", "late, higher in"]
     rows = []
     for arm in found.arms:
         cells = [arm.name]
         for place in range(places):
-            cells += _against(found, arm, place, named=columns[1 + 3 * place] == "against")
+            cells += _against(found, arm, temperature, place, named=columns[1 + 4 * place] == _NAMED)
         rows.append(tuple(cells))
     caption = (
-        f"Difference in late success at T={found.temperatures[0]}, in points: mean over seeds with the paired 95 % "
-        "interval (Student's t, as many pairs as seeds); the interval when the evaluated tasks are drawn anew instead "
-        "(paired bootstrap, 2,000 draws); in how many seeds the arm is higher."
+        f"Difference in success at T={temperature}, in points: late, and the mean of all evaluations after the start, "
+        "each with the mean over seeds and the paired 95 % interval (Student's t, as many pairs as seeds); the "
+        "interval when the evaluated tasks are drawn anew instead (paired bootstrap, 2,000 draws); in how many seeds "
+        "the arm is higher."
     )
-    return Table("differences", "Paired differences", caption, tuple(columns), tuple(rows))
+    name = f"differences at T={temperature}"
+    return Table(name, f"Paired differences at T={temperature}", caption, tuple(columns), tuple(rows))
 
 
-def _against(found: Findings, arm: ArmResult, place: int, *, named: bool) -> list[str]:
+_NAMED = "late, against"
+
+
+def _against(found: Findings, arm: ArmResult, temperature: str, place: int, *, named: bool) -> list[str]:
     others = found.plan.against(arm.name)
-    difference = arm.against.get(others[place]) if place < len(others) else None
+    difference = arm.against[temperature].get(others[place]) if place < len(others) else None
     if difference is None:
-        return ["-", "-", "-"]
+        return ["-", "-", "-", "-"]
     shown = f"{others[place]}: {difference.shown()}" if named else difference.shown()
-    return [shown, difference.shown_over_tasks(), difference.shown_higher()]
+    return [shown, difference.shown_over_run(), difference.shown_over_tasks(), difference.shown_higher()]
 
 
-def _speed(found: Findings) -> Table | None:
+def _speed(found: Findings, temperature: str) -> Table | None:
     targets = found.plan.targets
     if not targets:
         return None
@@ -132,17 +140,18 @@ def _speed(found: Findings) -> Table | None:
     for arm in found.arms:
         cells = [arm.name]
         for target in targets:
-            ratio = arm.speed_up[target]
+            ratio = arm.speed_up[temperature][target]
             sped = "-" if ratio is None else f"{'≥ ' if ratio[1] else ''}{ratio[0]:.2f}"
-            cells += [arm.reached[target].shown(), sped]
+            cells += [arm.reached[temperature][target].shown(), sped]
         rows.append(tuple(cells))
     caption = (
-        f"First evaluation at which success at T={found.temperatures[0]} has reached the target, in iterations, mean "
+        f"First evaluation at which success at T={temperature} has reached the target, in iterations, mean "
         "over seeds. Where some seed never does, the run's length stands for it and the mean is a lower bound (>), "
         "with the number of seeds that do. The speed-up is the mean of the arm that it is set against first over its "
         "own; it is a lower bound (≥) where that one has such seeds, and none is given where the arm itself has."
     )
-    return Table("speed", "Iterations to a target", caption, tuple(columns), tuple(rows))
+    name = f"speed at T={temperature}"
+    return Table(name, f"Iterations to a target at T={temperature}", caption, tuple(columns), tuple(rows))
 
 
 def _kinds(found: Findings) -> Table | None:

@@ -52,17 +52,21 @@ def test_a_score_that_says_more_than_success_is_shown(plan: Plan, record: MakeRe
 
 
 def test_differences_are_paired_by_seed(found: Findings) -> None:
-    cells = row(found, "differences", "proas")
+    cells = row(found, "differences at T=0.4", "proas")
     # Late: 0.6 - 0.4 = 0.2 and 0.8 - 0.5 = 0.3; mean 0.25, t(1) = 12.706, s / sqrt(2) = 0.05.
-    assert cells["against grpo"] == "+25.0 [-38.5, +88.5]"
-    assert cells["higher in"] == "-"  # that of the second reference, which has no records
-    assert next(c for c in table(found, "differences").rows if c[0] == "proas")[3] == "2 of 2"
+    assert cells["late, against grpo"] == "+25.0 [-38.5, +88.5]"
+    assert cells["late, higher in"] == "-"  # that of the second reference, which has no records
+    # Over the run: 0.55 - 0.35 = 0.2 and 0.725 - 0.45 = 0.275; mean 0.2375, s / sqrt(2) = 0.0375.
+    own = next(c for c in table(found, "differences at T=0.4").rows if c[0] == "proas")
+    assert (own[2], own[4]) == ("+23.8 [-23.9, +71.4]", "2 of 2")
+    # The records solve half as much at the other temperature.
+    assert row(found, "differences at T=1", "proas")["late, against grpo"] == "+12.5 [-19.3, +44.3]"
 
 
 def test_targets_reached_or_not(found: Findings) -> None:
-    grpo, proas = row(found, "speed", "grpo"), row(found, "speed", "proas")
+    grpo, proas = row(found, "speed at T=0.4", "grpo"), row(found, "speed at T=0.4", "proas")
     assert (grpo["50 % after"], proas["50 % after"]) == ("17.5", "7.5")  # 20 and 15; 10 and 5
-    assert next(c for c in table(found, "speed").rows if c[0] == "proas")[2] == "2.33"
+    assert next(c for c in table(found, "speed at T=0.4").rows if c[0] == "proas")[2] == "2.33"
     assert proas["90 % after"] == "> 20.0 (0 of 2)"
     assert proas["speed-up"] == "-"
 
@@ -75,19 +79,21 @@ def test_a_baseline_that_does_not_get_there_bounds_the_speed_up(plan: Plan, reco
         record("proas", 1, [0.1, 0.6, 0.6]),
     )
     found = findings(plan, Results(records))
-    assert row(found, "speed", "grpo")["50 % after"] == "> 7.5 (1 of 2)"  # 10, which is the run's length, and 5
-    assert next(c for c in table(found, "speed").rows if c[0] == "proas")[2] == "≥ 1.50"
+    assert (
+        row(found, "speed at T=0.4", "grpo")["50 % after"] == "> 7.5 (1 of 2)"
+    )  # 10, which is the run's length, and 5
+    assert next(c for c in table(found, "speed at T=0.4").rows if c[0] == "proas")[2] == "≥ 1.50"
 
 
 def test_the_bootstrap_over_tasks(plan: Plan, record: MakeRecord) -> None:
     flat = [0.1, 0.5, 0.5]
     records = [record("grpo", seed, flat, outcomes="0000") for seed in (0, 1)]
     records += [record("proas", seed, flat, outcomes="3333") for seed in (0, 1)]
-    difference = {a.name: a for a in findings(plan, Results(tuple(records))).arms}["proas"].against["grpo"]
+    difference = {a.name: a for a in findings(plan, Results(tuple(records))).arms}["proas"].against["0.4"]["grpo"]
     assert difference.over_tasks == (1.0, 1.0)  # every task, in every draw
     mixed = [record("proas", seed, flat, outcomes="3003") for seed in (0, 1)]
     found = findings(plan, Results((*records[:2], *mixed)))
-    low, high = {a.name: a for a in found.arms}["proas"].against["grpo"].over_tasks or (0, 0)
+    low, high = {a.name: a for a in found.arms}["proas"].against["0.4"]["grpo"].over_tasks or (0, 0)
     assert 0.0 <= low < 0.5 < high <= 1.0  # four tasks, two of them solved: 0.5 on average
 
 
@@ -95,12 +101,12 @@ def test_without_outcomes_in_each_seed_there_is_no_bootstrap(plan: Plan, record:
     flat = [0.1, 0.5, 0.5]
     records = (record("grpo", 0, flat, outcomes="00"), record("proas", 0, flat))
     found = findings(plan, Results(records))
-    assert {a.name: a for a in found.arms}["proas"].against["grpo"].over_tasks is None
+    assert {a.name: a for a in found.arms}["proas"].against["0.4"]["grpo"].over_tasks is None
 
 
 def test_one_seed_has_no_interval(plan: Plan, record: MakeRecord) -> None:
     found = findings(plan, Results((record("grpo", 0, GRPO[0]), record("proas", 0, PROAS[0]))))
-    assert row(found, "differences", "proas")["against grpo"] == "+20.0"
+    assert row(found, "differences at T=0.4", "proas")["late, against grpo"] == "+20.0"
     assert set(found.missing) == {"grpo-s1", "loop-mask-s0", "loop-mask-s1", "proas-s1"}
 
 
