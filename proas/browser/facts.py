@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from proas.browser.guide import GuideFacts
+from proas.graph.attached import Attached
 from proas.graph.client import Client
 from proas.graph.connect import Connection
 from proas.graph.painting import PaintReport, TaskSize, paint, tasks_to_look_at
+from proas.graph.saved import ask
 from proas.graph.store import ReferenceGraph, list_graphs
 
 __all__ = ["another_graph", "facts_of", "graph_to_look_at", "painted", "tasks_of"]
@@ -46,7 +48,8 @@ def facts_of(store: ReferenceGraph, tasks: tuple[TaskSize, ...], *, painted_task
     grown = [made for made in store.stats().versions if made.k > 0 and made.added_transitions]
     best = max(grown, key=lambda made: (made.added_transitions, made.k), default=None)
     rollouts = store.attached()
-    own = [one.id for one in rollouts if one.task == task.key] or [one.id for one in rollouts]
+    place = task.key if not rollouts or any(one.task == task.key for one in rollouts) else _astray(store, rollouts)
+    own = [one.id for one in rollouts if one.task == place]
     return GuideFacts(
         graph=store.name,
         base=info.base,
@@ -60,8 +63,16 @@ def facts_of(store: ReferenceGraph, tasks: tuple[TaskSize, ...], *, painted_task
         painted=painted_tasks,
         rollouts=len(rollouts),
         rollout=own[0] if own else "",
+        rollout_task="" if place == task.key else place,
         other=other or another_graph(store, task.key, info.base),
     )
+
+
+def _astray(store: ReferenceGraph, rollouts: tuple[Attached, ...]) -> str:
+    """A task whose rollouts reach states that the graph does not know, else any with rollouts."""
+    found = ask(store, "detours", {"graph": store.name})
+    strays = [str(node["task"]) for node in found.nodes.values() if "Stray" in node.labels]
+    return (strays or [rollouts[0].task])[0]
 
 
 def another_graph(store: ReferenceGraph, task: str, base: str) -> str:

@@ -30,6 +30,7 @@ class GuideFacts:
         painted: Number of tasks that carry colours by source, order, age and support.
         rollouts: Number of attached rollouts.
         rollout: Id of an attached rollout of the task, else of any; empty where there is none.
+        rollout_task: Key of the task of that rollout, where it is another.
         other: Another graph that knows the task, for comparing; empty where there is none.
     """
 
@@ -45,6 +46,7 @@ class GuideFacts:
     painted: int = 0
     rollouts: int = 0
     rollout: str = ""
+    rollout_task: str = ""
     other: str = ""
 
 
@@ -200,11 +202,17 @@ def _rollouts(facts: GuideFacts, colours: Mapping[str, str], queries: Mapping[st
             "<p>No rollouts are attached. Attach some, then open this guide again:</p>"
             f"<pre>proas rollouts attach labelled.jsonl --graph {escape(facts.graph)}</pre>"
         )
+    elsewhere = ""
+    if facts.rollout_task:
+        elsewhere = (
+            "<p>None of them is of the task that the parameters name. This one is left by some:</p>"
+            f"{_populate(f':param task => {json.dumps(facts.rollout_task)}')}"
+        )
     return (
         "<h3>Where rollouts leave the graph</h3>"
         f"<p>{facts.rollouts:,} rollouts are attached. Red is what the graph does not know. The ways off it that were "
         "taken most often:</p>"
-        f"{_query('detours.cypher', queries)}"
+        f"{_query('detours.cypher', queries)}{elsewhere}"
         "<p>The regions of this task that rollouts reach and the graph does not:</p>"
         f"{_query('beyond.cypher', queries)}"
         "<p>One rollout, step by step. Click a step for Re, PA, its drift D and its advantage.</p>"

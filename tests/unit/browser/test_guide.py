@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
@@ -102,3 +103,10 @@ def test_every_label_and_type_that_is_laid_for_colours_has_a_rule(name):
     assert laid
     for one in laid:
         assert re.search(rf"^(node|relationship)\.{one} \{{", GRASS, re.MULTILINE), one
+
+
+def test_a_task_without_attached_rollouts_is_pointed_to_one_that_has_some():
+    other = replace(FACTS, rollout_task='cool "it"/<b>')
+    assert ":param task =&gt; " in page(other)
+    assert json.dumps(other.rollout_task) in unescape(page(other))
+    assert "None of them is of the task" not in page()
