@@ -7,7 +7,7 @@ In each of those a group of 8 rollouts is played by the noisy expert, and labell
 by the lifted graph, which knows of the game only what its rollouts were shown. Precision is the share of steps that
 roles call reasonable (or progress) that the game's own graph calls so too; recall the share of those of its own graph
 that roles find. ``seeking`` counts information-seeking steps as reasonable on both sides, as the preset
-``recommended`` does. The database is the one that ``NEO4J_URI`` names, else the local server.
+``membership`` does. The database is the one that ``NEO4J_URI`` names, else the local server.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def measure(repeats: int) -> dict[str, object]:
         lambda: [step.model_copy(update={"advantage": 1.0}) for rollout in batch for step in rollout.steps], repeats
     )
     records = {"copying_the_steps_ms": round(copying, 1)}
-    for name in ("paper", "recommended"):
+    for name in ("paper", "membership"):
         for algorithm in ("grpo", "dapo", "gigpo"):
             config = preset(name).updated({"algorithm": algorithm})
             records[f"{name}_{algorithm}_ms"] = round(best_ms(lambda config=config: shape(batch, config), repeats), 1)

@@ -109,7 +109,7 @@ def _warm(folder: Path, data: Path) -> Path:
 
 
 def _train(folder: Path, data: Path, warm: Path, connection: Connection) -> list[dict[str, float]]:
-    config = _settings(data).with_shaping(shaping_preset("recommended"))
+    config = _settings(data).with_shaping(shaping_preset("membership"))
     directory, meter, name = RunDirectory(folder), Meter(), f"benchmark-training-{os.getpid()}"
     directory.begin(config, graph=name, init=str(warm))
     try:

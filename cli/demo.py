@@ -193,12 +193,12 @@ def _run(base: ReferenceGraph, rollouts: RolloutBatch, out: Path, output: Output
         before = layer.label(rollouts)
         evolved = layer.evolve(
             rollouts,
-            purification=preset("recommended").purification,
+            purification=preset("membership").purification,
             ladder_of=ladder_of_rollout,
             run="demo",
         )
         after = layer.label(rollouts)
-        shaped = {"paper": shape(before, preset("paper")), "recommended": shape(after, preset("recommended"))}
+        shaped = {"paper": shape(before, preset("paper")), "membership": shape(after, preset("membership"))}
     write_rollouts(out / "rollouts.jsonl", rollouts)
     write_rollouts(out / "labelled.jsonl", before)
     for name, result in shaped.items():

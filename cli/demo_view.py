@@ -76,7 +76,7 @@ def shaped_steps(shaped: dict[str, Shaped]) -> tuple[RenderableType, ...]:
             shown += ["", _heading(rollout, meaning), _steps(rollout, shaped)]
     legend = Text.assemble(
         ("green", "green"), " progress   ", ("yellow", "yellow"), " reasonable, but seen before   ",
-        ("red", "red"), " not in the graph   (labels of the preset recommended)",
+        ("red", "red"), " not in the graph   (labels of the preset membership)",
     )  # fmt: skip
     return (*shown, legend) if shown else ()
 
@@ -111,7 +111,7 @@ def _steps(rollout: Rollout, shaped: dict[str, Shaped]) -> Table:
     table = columns("t", "action", *numbers[1:], right=numbers)
     same = {name: next(r for r in result.batch.rollouts if r.id == rollout.id) for name, result in shaped.items()}
     styles = {"progress": "green", "reasonable": "yellow", "unreasonable": "red"}
-    for t, step in enumerate(same["recommended"].steps[:_STEPS]):
+    for t, step in enumerate(same["membership"].steps[:_STEPS]):
         paper = rollout.steps[t]
         label = step.label
         verdict = ["", "", ""]

@@ -33,6 +33,7 @@ class Preset(StrEnum):
     """Named settings."""
 
     PAPER = "paper"
+    MEMBERSHIP = "membership"
     RECOMMENDED = "recommended"
 
 
@@ -53,8 +54,9 @@ def shape(
         Preset,
         typer.Option(
             "--preset",
-            help="The paper's equation to the letter, or what measurements support.",
-            metavar="paper|recommended",
+            help="The paper's equation to the letter, membership in the graph as measurements support it, or what they "
+            "found best.",
+            metavar="paper|membership|recommended",
         ),
     ] = Preset.PAPER,
     settings: Annotated[

@@ -39,6 +39,7 @@ class ShapingName(StrEnum):
 
     NONE = "none"
     RECOMMENDED = "recommended"
+    MEMBERSHIP = "membership"
     PAPER = "paper"
     LOOP_MASK = "loop-mask"
 
@@ -76,9 +77,10 @@ def train(
         ShapingName | None,
         typer.Option(
             "--shaping",
-            help="Shape by the graph as our measurements support it (recommended) or as the paper has it (paper), by "
-            "the loop mask, a control without a graph (loop-mask), or not at all (none).",
-            metavar="none|recommended|paper|loop-mask",
+            help="Shape by the graph's distances to the goal (recommended), by membership in the graph (membership) "
+            "or as the paper has it (paper), by the loop mask, a control without a graph (loop-mask), or not at all "
+            "(none).",
+            metavar="none|recommended|membership|paper|loop-mask",
         ),
     ] = None,
     preset: Annotated[

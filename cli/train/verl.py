@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 from rich.text import Text
@@ -167,7 +167,7 @@ def train_with_verl(
         data: Data of the tasks to train on.
         graph: The reference graph; the environment's name if not given.
         seed: Seed; 0 if not given.
-        shaping: ``paper`` or ``recommended``.
+        shaping: ``paper``, ``membership`` or ``recommended``.
         out: Folder for checkpoints and logs; ``runs`` if not given.
 
     Raises:
@@ -178,11 +178,14 @@ def train_with_verl(
     from proas.integrations.verl.command import VerlCommand
     from proas.integrations.verl.presets import PRESETS, RunPlan
     from proas.integrations.verl.presets import preset as preset_named
+    from proas.shaping.config import PresetName
 
     if preset is None:
         raise UsageError("which preset?", hint=f"--preset one of {', '.join(PRESETS)}")
-    if shaping not in (None, "paper", "recommended"):
-        raise UsageError(f"--shaping {shaping} is not for verl", hint="paper, recommended, or a preset ...-baseline")
+    if shaping not in (None, *get_args(PresetName)):
+        raise UsageError(
+            f"--shaping {shaping} is not for verl", hint=f"{', '.join(get_args(PresetName))}, or a preset ...-baseline"
+        )
     chosen = preset_named(preset)
     plan = RunPlan(
         train_data="" if data is None else str(data.absolute()),
@@ -191,7 +194,7 @@ def train_with_verl(
         run=options.run_name or "",
         seed=seed or 0,
         loop=options.loop.value,
-        shaping="recommended" if shaping == "recommended" else "paper",
+        shaping=cast("PresetName", shaping or "paper"),
         model=options.model or "",
         out=(out or Path("runs")).absolute(),
     )

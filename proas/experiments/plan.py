@@ -24,7 +24,7 @@ A plan is TOML::
 
     [arms.grpo]
     [arms.proas]
-    shaping = "recommended"
+    shaping = "membership"
     graph = "plans"
     settings = { "shaping.apr" = "ramp" }
     note = "what the reader should know"

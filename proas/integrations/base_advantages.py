@@ -69,7 +69,7 @@ def gigpo_step_advantages(batch: RolloutBatch, config: ShapingConfig) -> Floats:
 def lone_penalties(batch: RolloutBatch, config: ShapingConfig) -> Bools:
     """Rollouts of groups whose returns differ by penalties for invalid steps alone, ``(N,)``.
 
-    The preset ``recommended`` leaves such groups at zero: normalised by their own tiny deviation, penalties of a tenth
+    The preset ``membership`` leaves such groups at zero: normalised by their own tiny deviation, penalties of a tenth
     would weigh as much as success and failure elsewhere.
 
     Raises:

@@ -34,6 +34,7 @@ from proas.integrations.settings import setting_fault
 from proas.rollout_files import write_rollouts
 from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping import Growth, Shaped, ShapingConfig, preset, shape
+from proas.shaping.config import PresetName
 from proas.states import ladder_of_rollout
 
 __all__ = ["CreditRun", "CreditSettings", "Credited"]
@@ -72,7 +73,7 @@ class CreditSettings(BaseModel):
 
     graph: str | None = None
     run: str | None = None
-    preset: Literal["paper", "recommended"] = "paper"
+    preset: PresetName = "paper"
     settings: dict[str, Any] = Field(default_factory=dict)
     estimator: Literal["stock", "gigpo"] = "stock"
     uri: str | None = None

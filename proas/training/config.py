@@ -321,10 +321,11 @@ class TrainConfig(_Settings):
         told = {name: value for name, value in shaping.changes.items() if name not in _ALIKE}
         if self.algorithm == "sft" or not (shaping.needs_verdicts or shaping.needs_labels):
             return self.algorithm
-        who = f"+proas-{shaping.preset}" if shaping.verdicts == "graph" else f"+{shaping.verdicts}"
+        by_graph = shaping.needs_labels and "verdicts" not in shaping.changes
+        who = f"+proas-{shaping.preset}" if by_graph else f"+{shaping.verdicts}"
         if not shaping.needs_verdicts:
             who, told = "", {k: v for k, v in told.items() if k.startswith("distance")}
-        elif shaping.verdicts != "graph":
+        elif not by_graph:
             told = {k: v for k, v in told.items() if k not in _OF_THE_GRAPH}
         return " ".join([self.algorithm + who, *(f"{k}={v}" for k, v in told.items())])
 

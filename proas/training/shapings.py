@@ -10,7 +10,7 @@ from proas.training.config import TrainConfig
 
 __all__ = ["SHAPINGS", "ShapingName", "shaped_by"]
 
-ShapingName = Literal["none", "recommended", "paper", "loop-mask"]
+ShapingName = Literal["none", "recommended", "membership", "paper", "loop-mask"]
 """What is done to the base advantage."""
 
 SHAPINGS: tuple[ShapingName, ...] = get_args(ShapingName)
@@ -25,7 +25,7 @@ def shaped_by(config: TrainConfig, name: str) -> TrainConfig:
     if name == "none":
         return config
     if name == "loop-mask":
-        return config.with_shaping(preset("recommended").updated({"verdicts": "loop_mask", "info_seeking": False}))
+        return config.with_shaping(preset("membership").updated({"verdicts": "loop_mask", "info_seeking": False}))
     if name not in SHAPINGS:
         raise UsageError(f"no shaping is called {name!r}", hint=f"choose one of {', '.join(SHAPINGS)}")
     return config.with_shaping(preset(name))

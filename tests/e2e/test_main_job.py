@@ -117,7 +117,7 @@ def test_labels_shaping_and_evolution(proas: Proas, layer: str, rollouts: Path, 
 
 
 @pytest.mark.parametrize("algo", ["grpo", "dapo", "gigpo"])
-@pytest.mark.parametrize("preset", ["paper", "recommended"])
+@pytest.mark.parametrize("preset", ["paper", "membership"])
 def test_every_algorithm_runs_with_each_preset(
     proas: Proas, graph: str, rollouts: Path, work: Path, algo: str, preset: str
 ) -> None:
@@ -220,13 +220,13 @@ def test_the_demo_shows_every_step(proas: Proas, work: Path, graph_name: str) ->
         "rollouts.jsonl",
         "labelled.jsonl",
         "shaped-paper.jsonl",
-        "shaped-recommended.jsonl",
+        "shaped-membership.jsonl",
     }
     again = proas("demo", "--games", 6, "--group-size", 4, "--json")
     assert again.code == 0
     assert again.document["evolved"]["version"] == 1
     assert again.document["built"]["skipped"] == 6
-    assert again.document["metrics"].keys() == {"paper", "recommended"}
+    assert again.document["metrics"].keys() == {"paper", "membership"}
     assert proas("graph", "drop", "demo", "--force", "--yes").code == 0
 
 

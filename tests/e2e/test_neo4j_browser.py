@@ -66,7 +66,7 @@ def runs(
             )
         layers.append(layer)
     file = tmp_path_factory.mktemp("browser") / "shaped.jsonl"
-    write_rollouts(file, shape(layers[0].label(batch, version=1), preset("recommended")).batch)
+    write_rollouts(file, shape(layers[0].label(batch, version=1), preset("membership")).batch)
 
     def shows_all(key: str) -> bool:
         """More than one success was joined, and some rollout leaves the graph."""

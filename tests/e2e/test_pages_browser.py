@@ -59,7 +59,7 @@ def evolved(
         )
     assert layer.info().version == VERSIONS
     file = tmp_path_factory.mktemp("pages") / "shaped.jsonl"
-    shaped = shape(layer.label(batch, version=1), preset("recommended")).batch
+    shaped = shape(layer.label(batch, version=1), preset("membership")).batch
     write_rollouts(file, shaped)
     grown = {part.task for part in layer.diff(0, VERSIONS).tasks}
     (task, *_) = [r.task for r in shaped if r.task in grown and r.success and any(s.advantage for s in r.steps)]
@@ -379,10 +379,10 @@ def test_the_report_of_a_run(chromium: Browser, evolved: Evolved, proas: Proas, 
     run = work / "run <b>"
     run.mkdir()
     settings = {"env": "alfworld", "seed": 3, "iterations": 3}
-    document = {"form": 1, "arm": "grpo+proas-recommended", "settings": settings, "graph": evolved.layer}
+    document = {"form": 1, "arm": "grpo+proas-membership", "settings": settings, "graph": evolved.layer}
     (run / "config.json").write_text(json.dumps(document), encoding="utf-8")
     batch = load_rollouts(evolved.rollouts)
-    measured = shape(batch, preset("recommended")).metrics
+    measured = shape(batch, preset("membership")).metrics
     rows = [
         {"iteration": float(k), "rollout/success": 0.25, "evaluation/t1/success": 0.5, **measured} for k in (1, 2, 3)
     ]

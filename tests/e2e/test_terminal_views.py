@@ -25,7 +25,7 @@ WIDTH = 80
 def shaped(layer: str, rollouts: Path, proas: Proas, work: Path) -> Path:
     """Rollouts labelled by the layer before it learnt from them, and shaped."""
     assert proas("label", rollouts, "--graph", layer, "--out", "labelled.jsonl").code == 0
-    write_rollouts(work / "shaped.jsonl", shape(load_rollouts(work / "labelled.jsonl"), preset("recommended")).batch)
+    write_rollouts(work / "shaped.jsonl", shape(load_rollouts(work / "labelled.jsonl"), preset("membership")).batch)
     assert proas("evolve", rollouts, "--graph", layer, "--run", "night").code == 0
     return work / "shaped.jsonl"
 

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from proas.errors import UsageError
+from proas.shaping.config import PresetName
 
 __all__ = ["PRESETS", "SEEDS", "Algorithm", "Loop", "Preset", "RunPlan", "preset"]
 
@@ -88,7 +89,7 @@ class RunPlan:
     run: str = ""
     seed: int = 0
     loop: Loop = "steps"
-    shaping: Literal["paper", "recommended"] = "paper"
+    shaping: PresetName = "paper"
     model: str = ""
     out: Path = Path("runs")
 

@@ -32,7 +32,7 @@ def successes(tmp_path_factory: pytest.TempPathFactory) -> list[Rollout]:
 @pytest.fixture
 def layer(graph: ReferenceGraph, connection: Connection, successes: list[Rollout]) -> Iterator[ReferenceGraph]:
     """A layer over a graph that knows the third game."""
-    GraphLoop(graph, preset("recommended"), "base").iterate(RolloutBatch((successes[2],)), 1)
+    GraphLoop(graph, preset("membership"), "base").iterate(RolloutBatch((successes[2],)), 1)
     made = ReferenceGraph.create(connection, f"{graph.name}-layer", base=graph.name)
     yield made
     made.drop()
@@ -47,7 +47,7 @@ def coverage(loop: GraphLoop, rollout: Rollout) -> float:
 def test_an_emptied_graph_knows_one_iteration_and_its_base(
     emptied: bool, remembered: int, layer: ReferenceGraph, successes: list[Rollout]
 ) -> None:
-    loop = GraphLoop(layer, preset("recommended"), "run", emptied=emptied)
+    loop = GraphLoop(layer, preset("membership"), "run", emptied=emptied)
     first, second, known = successes
     assert loop.iterate(RolloutBatch((first,)), 1).metrics["proas/graph/coverage"] == 1.0
     assert loop.iterate(RolloutBatch((second,)), 2).metrics["proas/graph/coverage"] == 1.0
@@ -57,7 +57,7 @@ def test_an_emptied_graph_knows_one_iteration_and_its_base(
 
 
 def test_an_emptied_graph_goes_back_as_any_other(layer: ReferenceGraph, successes: list[Rollout]) -> None:
-    loop = GraphLoop(layer, preset("recommended"), "run", emptied=True)
+    loop = GraphLoop(layer, preset("membership"), "run", emptied=True)
     for iteration, rollout in enumerate(successes[:2], start=1):
         loop.iterate(RolloutBatch((rollout,)), iteration)
     loop.go_back_to(1)

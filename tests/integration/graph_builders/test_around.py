@@ -70,9 +70,9 @@ def test_all_failed_groups_get_a_signal(games, graph):
     build_graph("alfworld", AlfWorldBuilder(), graph, data=games, options=BuildOptions("around"))
     batch = _played(games, "alfworld", "random")
     lost = RolloutBatch(tuple(r.model_copy(update={"success": False, "reward": 0.0}) for r in graph.label(batch)))
-    without = shape(lost, preset("recommended"))
+    without = shape(lost, preset("membership"))
     assert without.diagnostics.groups_failed_with_signal == 0
-    gaining = shape(lost, preset("recommended").updated({"distance": "potential"}))
+    gaining = shape(lost, preset("membership").updated({"distance": "potential"}))
     assert gaining.diagnostics.groups_failed_with_signal == 6
     signs = {(s.advantage > 0) - (s.advantage < 0) for r in gaining.batch for s in r.steps}
     assert signs == {-1, 0, 1}
@@ -91,8 +91,8 @@ def test_no_distance_tells_what_the_agent_cannot_know(games, graph):
             if SEARCHING in states[t].facts:
                 assert step.distance_before is None
     # Neither does a gain: while the search goes on, and at the step that ends it, nothing is earned.
-    config = preset("recommended").updated({"distance": "potential", "mui": "false"})
-    plain = preset("recommended").updated({"mui": "false"})
+    config = preset("membership").updated({"distance": "potential", "mui": "false"})
+    plain = preset("membership").updated({"mui": "false"})
     gained, base = shape(labelled, config).batch, shape(labelled, plain).batch
     for rollout, other in zip(gained, base, strict=True):
         states = [rollout.start, *(step.state for step in rollout.steps)]

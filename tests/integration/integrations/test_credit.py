@@ -74,7 +74,7 @@ def undistanced(batch):
 
 
 def test_evolve_first_reads_what_was_just_learnt(values, start, more_rollouts):
-    run = start(values, preset="recommended")
+    run = start(values, preset="membership")
     credited = run.credit(based(more_rollouts(1)), 1)
     assert {r.version for r in credited.shaped.batch} == {1}
     assert all(r.covered for r in credited.shaped.batch if r.success)
@@ -171,7 +171,7 @@ def test_a_database_that_is_not_there(values, start):
         start(lost)
 
 
-@pytest.mark.parametrize("name", ["paper", "recommended"])
+@pytest.mark.parametrize("name", ["paper", "membership"])
 def test_a_database_that_goes_away(values, start, more_rollouts, name, monkeypatch):
     run = start(values, preset=name, on_failure="passthrough", retry_deadline=0.2)
     away = CreditSettings.of({**values, "uri": f"bolt://127.0.0.1:{_closed_port()}", "retry_deadline": 0.2})

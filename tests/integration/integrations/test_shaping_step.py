@@ -91,7 +91,7 @@ def opened(seeded, monkeypatch):
 
 @pytest.mark.parametrize("form", ["trajectory", "steps"])
 @pytest.mark.parametrize("estimator", ["stock", "gigpo"])
-@pytest.mark.parametrize("name", ["paper", "recommended"])
+@pytest.mark.parametrize("name", ["paper", "membership"])
 def test_tokens_have_their_steps_advantages(opened, seeded, rollouts, form, estimator, name):
     batch = RolloutBatch(tuple(rollouts))
     run = opened(preset=name, estimator=estimator)
@@ -108,7 +108,7 @@ def test_tokens_have_their_steps_advantages(opened, seeded, rollouts, form, esti
     np.testing.assert_allclose(shaped.advantages, expected, rtol=1e-6, atol=1e-6)
     assert shaped.advantages.dtype == np.float32
     assert not np.array_equal(shaped.advantages, rows.advantages)
-    assert {r.covered for r in shaped.batch if r.task == "unknown"} == {name == "recommended" and _won(batch)}
+    assert {r.covered for r in shaped.batch if r.task == "unknown"} == {name == "membership" and _won(batch)}
 
 
 @pytest.mark.parametrize("form", ["trajectory", "steps"])

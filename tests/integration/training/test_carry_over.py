@@ -64,7 +64,7 @@ def first_iteration(
     config_base: str, games: Path, warm: Path, folder: Path, connection: Connection
 ) -> dict[str, float]:
     """The first iteration of a run over a graph, labelled by what was there before it began."""
-    shaping = shaping_preset("recommended").updated({"order": "label_then_evolve"})
+    shaping = shaping_preset("membership").updated({"order": "label_then_evolve"})
     config = settings(games, graph_base=config_base, iterations=1, tasks=6).with_shaping(shaping)
     name = f"{config_base}-{folder.name}"
     try:

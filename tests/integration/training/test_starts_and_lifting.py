@@ -66,7 +66,7 @@ def test_a_run_with_starts_and_roles_resumes_to_the_bit_and_its_successes_are_wh
     lift_graph(base, known)
     config = (
         settings(games, graph_base=known.name, tasks=4)
-        .with_shaping(shaping_preset("recommended").updated({"order": "label_then_evolve"}))
+        .with_shaping(shaping_preset("membership").updated({"order": "label_then_evolve"}))
         .updated({"lifted": "uncovered", "starts.share": 0.5, "starts.failing": 0.9, "starts.distance": 2})
     )
     whole = run(config, tmp_path / "whole", warm, connection=connection, graph=names[0])
@@ -132,7 +132,7 @@ def test_an_empty_lifted_graph_masks_nothing(
 ) -> None:
     """What is uncovered passes through: the run is the one without the graph, to the bit."""
     plain = settings(games, iterations=1, tasks=6)
-    nothing = shaping_preset("recommended").updated({"order": "label_then_evolve", "evolve": False})
+    nothing = shaping_preset("membership").updated({"order": "label_then_evolve", "evolve": False})
     asked = plain.with_shaping(nothing).updated({"lifted": "uncovered"})
     without = run(plain, tmp_path / "plain", warm)
     empty = run(asked, tmp_path / "empty", warm, connection=connection, graph=names[0])

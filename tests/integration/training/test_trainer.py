@@ -15,7 +15,7 @@ from proas.training.checkpoint import Checkpoint, latest_checkpoint
 from tests.integration.training.runs import Plug, Stop, run, settings, told
 
 
-@pytest.mark.parametrize("shaping", ["recommended", "paper"])
+@pytest.mark.parametrize("shaping", ["membership", "paper"])
 def test_a_run_that_resumes_is_the_run_that_never_ended(
     shaping: str, games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
 ) -> None:
@@ -49,7 +49,7 @@ def test_a_run_that_resumes_is_the_run_that_never_ended(
 def test_a_later_version_than_the_checkpoint_is_forgotten(
     games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
 ) -> None:
-    config = settings(games).with_shaping(shaping_preset("recommended"))
+    config = settings(games).with_shaping(shaping_preset("membership"))
     whole = run(config, tmp_path / "whole", warm, connection=connection, graph=names[0])
     done = told(whole)
     (whole.checkpoints / "iteration-000003.pt").unlink()
@@ -65,7 +65,7 @@ def test_a_later_version_than_the_checkpoint_is_forgotten(
 def test_every_algorithm_trains_under_the_graph_s_shaping(
     algorithm: str, games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
 ) -> None:
-    config = settings(games, algorithm=algorithm, iterations=1).with_shaping(shaping_preset("recommended"))
+    config = settings(games, algorithm=algorithm, iterations=1).with_shaping(shaping_preset("membership"))
     directory = run(config, tmp_path / "run", warm, connection=connection, graph=names[0])
     row = list(directory.metrics())[-1]
     assert row["rollout/success"] > 0, "the warm start solves nothing: the test shows nothing"
@@ -80,7 +80,7 @@ def test_every_algorithm_trains_under_the_graph_s_shaping(
 
 
 def test_a_run_without_the_graph_needs_no_database(games: Path, warm: Path, tmp_path: Path) -> None:
-    loop = shaping_preset("recommended").updated({"verdicts": "loop_mask", "info_seeking": False})
+    loop = shaping_preset("membership").updated({"verdicts": "loop_mask", "info_seeking": False})
     config = settings(games, iterations=1).with_shaping(loop)
     row = list(run(config, tmp_path / "run", warm).metrics())[-1]
     assert not [name for name in row if name.startswith("proas/graph/")]
@@ -94,7 +94,7 @@ def test_labels_by_support_reach_the_run(
 ) -> None:
     rows = []
     for name, least in zip(names, (1, 10_000), strict=False):
-        shaping = shaping_preset("recommended").updated({"min_support": least})
+        shaping = shaping_preset("membership").updated({"min_support": least})
         config = settings(games, iterations=1).with_shaping(shaping)
         directory = run(config, tmp_path / name, warm, connection=connection, graph=name)
         rows.append(list(directory.metrics())[-1])

@@ -24,7 +24,7 @@ PLAN = {
     "arms": {
         "grpo": {"note": "plain"},
         "loop-mask": {"shaping": "loop-mask"},
-        "proas": {"shaping": "recommended", "graph": "plans", "settings": {"shaping.apr": "ramp"}},
+        "proas": {"shaping": "membership", "graph": "plans", "settings": {"shaping.apr": "ramp"}},
     },
 }
 

@@ -70,7 +70,7 @@ def test_settings_of_the_plan_reach_arms_under_any_shaping(tmp_path: Path) -> No
     ("text", "told"),
     [
         (HEAD + "[arms.x]\nsettings = { group_sise = 4 }\n", "group_sise"),
-        (HEAD + '[arms.x]\nshaping = "recommended"\ngraph = "plans"\n', "no graph 'plans'"),
+        (HEAD + '[arms.x]\nshaping = "membership"\ngraph = "plans"\n', "no graph 'plans'"),
         (HEAD + '[graphs.g]\n[arms.x]\ngraph = "g"\n', "asks no graph"),
         (HEAD + '[arms.x]\nwarm = "cold"\n', "no warm start 'cold'"),
         (HEAD + '[arms.x]\nagainst = ["y"]\n', "no arm 'y'"),

@@ -58,7 +58,7 @@ def test_groups_of_penalties_alone(rollout):
 
 
 def test_no_rollouts():
-    assert lone_penalties(RolloutBatch(()), preset("recommended")).size == 0
+    assert lone_penalties(RolloutBatch(()), preset("membership")).size == 0
     assert gigpo_step_advantages(RolloutBatch(()), preset("paper")).size == 0
 
 

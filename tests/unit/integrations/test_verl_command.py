@@ -122,13 +122,13 @@ def test_what_the_user_says_wins():
         "alfworld-1.5b-grpo",
         RunPlan(),
         "data.train_batch_size=4",
-        "algorithm.proas.preset=recommended",
+        "algorithm.proas.preset=membership",
         "+data.proas.timeout=5",
         "data.proas.check=False",
         "trainer.new=1",
     )
     assert set_["data.train_batch_size"] == "4"
-    assert set_["algorithm.proas.preset"] == "recommended"
+    assert set_["algorithm.proas.preset"] == "membership"
     words = VerlCommand(
         PRESETS["alfworld-1.5b-grpo"], RunPlan(), ("data.proas.check=False", "trainer.x=1", "~data.y")
     ).words()

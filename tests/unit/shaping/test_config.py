@@ -50,13 +50,13 @@ def test_the_paper_s_preset_is_eq_7_to_the_letter() -> None:
 
 
 def test_the_recommended_preset() -> None:
-    config = preset("recommended")
+    config = preset("membership")
     assert (config.purification, config.order, config.info_seeking) == ("loop_erased", "evolve_then_label", True)
     assert (config.mui, config.apr, config.penalty_only_groups) == (True, "none", "drop")
 
 
 def test_an_unknown_preset_is_refused_with_the_valid_names() -> None:
-    with pytest.raises(UsageError, match=r"'papper'.*paper, recommended"):
+    with pytest.raises(UsageError, match=r"'papper'.*paper, membership"):
         preset("papper")
 
 
@@ -97,7 +97,7 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(UsageError, match=r"prune_edges=0\.1 prunes the graph, but verdicts=loop_mask"):
         preset("paper").updated({"prune_edges": 0.1, "verdicts": "loop_mask"})
     with pytest.raises(UsageError, match="choose the preset first"):
-        preset("paper").updated({"preset": "recommended"})
+        preset("paper").updated({"preset": "membership"})
 
 
 def test_text_is_read_as_the_field_s_type() -> None:
@@ -146,16 +146,26 @@ SETTINGS = st.fixed_dictionaries(
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(sorted(PRESETS)), SETTINGS)
 def test_settings_survive_json_and_toml(name: str, settings: dict[str, object]) -> None:
-    config = preset(name).updated(settings)
+    config = preset(name).updated({"verdicts": "graph", **settings})  # edges are pruned of a graph only
     assert ShapingConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
     toml = "\n".join(f"{key} = {json.dumps(value)}" for key, value in config.to_dict().items())
     assert ShapingConfig.from_dict(tomllib.loads(toml)) == config
     assert pickle.loads(pickle.dumps(config)) == config
 
 
+def test_recommended_is_the_distance_over_the_mask_that_needs_no_graph() -> None:
+    by_hand = preset("membership").updated(
+        {"verdicts": "loop_mask", "info_seeking": False, "distance": "potential", "distance_weight": 1.0}
+    )
+    recommended = preset("recommended")
+    assert recommended.to_dict() | {"preset": "membership"} == by_hand.to_dict()
+    assert recommended.needs_labels
+    assert recommended.needs_distances
+
+
 def test_a_dict_needs_only_what_differs_from_its_preset() -> None:
-    config = ShapingConfig.from_dict({"preset": "recommended", "apr": "ramp"})
-    assert config == preset("recommended").updated({"apr": "ramp"})
+    config = ShapingConfig.from_dict({"preset": "membership", "apr": "ramp"})
+    assert config == preset("membership").updated({"apr": "ramp"})
     assert config.changes == {"apr": "ramp"}
 
 
@@ -163,8 +173,8 @@ def test_a_run_is_described_in_one_line() -> None:
     assert preset("paper").updated({"algorithm": "gigpo", "seed": 3}).describe() == (
         "gigpo preset=paper purification=paper order=label_then_evolve info_seeking=off apr=drift seed=3"
     )
-    assert preset("recommended").describe() == (
-        "grpo preset=recommended purification=loop_erased order=evolve_then_label info_seeking=on apr=none"
+    assert preset("membership").describe() == (
+        "grpo preset=membership purification=loop_erased order=evolve_then_label info_seeking=on apr=none"
     )
 
 

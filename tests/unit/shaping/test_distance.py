@@ -130,7 +130,7 @@ def test_the_best_step_of_every_state_stays_the_best():
 @pytest.mark.parametrize("rows", ["trajectory", "step"])
 def test_it_adds_to_every_estimator_and_leaves_the_rest_alone(walk, batch, algorithm, rows):
     rollouts = [walk("a", [2, 1, 0], won=True, reasonable="10"), walk("b", [2, 3, 3], reasonable="00")]
-    without = preset("recommended").updated({"algorithm": algorithm, "rows": rows})
+    without = preset("membership").updated({"algorithm": algorithm, "rows": rows})
     with_it = without.updated({"distance": "potential", "distance_weight": 0.1, "distance_gamma": 1.0})
     before, after = _advantages(shape(batch(rollouts), without)), _advantages(shape(batch(rollouts), with_it))
     assert np.subtract(after, before) == pytest.approx(np.array([[0.1, 0.1], [-0.1, 0.0]]))
@@ -203,6 +203,6 @@ def test_bad_settings(settings):
 
 
 def test_the_settings_are_told():
-    told = preset("recommended").updated({"distance": "potential", "min_support": "2"}).describe()
+    told = preset("membership").updated({"distance": "potential", "min_support": "2"}).describe()
     assert "distance=potential" in told
     assert "min_support=2" in told

@@ -230,7 +230,7 @@ def test_penalties_and_groups_that_differ_by_nothing_else(rollout: Build, batch:
     dropped = shape(failed, PAPER.updated({"apr": "none", "penalty_only_groups": "drop"}))
     assert bases(dropped, "clean") + bases(dropped, "clumsy") == [0, 0, 0, 0]
     assert dropped.metrics["proas/groups_without_signal"] == 1
-    assert shape(failed, preset("recommended")).metrics["proas/groups_without_signal"] == 1
+    assert shape(failed, preset("membership")).metrics["proas/groups_without_signal"] == 1
 
 
 def test_penalties_stay_where_returns_differ(rollout: Build, batch: Batch) -> None:
@@ -274,13 +274,13 @@ def test_recorded_penalties_alone_are_no_signal(rollout: Build, batch: Batch, al
             rollout("half", [0, 0, 1, 2], valid="011", rewards=[-0.1, 0, 0], reward=-0.1),
         ]
     )
-    config = preset("recommended").updated({"algorithm": algorithm})
+    config = preset("membership").updated({"algorithm": algorithm})
     assert shape(failed, config).metrics["proas/groups_without_signal"] == 1
 
 
 def test_partial_scores_of_failed_rollouts_are_a_signal(rollout: Build, batch: Batch) -> None:
     failed = batch([rollout("near", [0, 1], reward=0.6), rollout("far", [0, 1], reward=0.2)])
-    shaped = shape(failed, preset("recommended"))
+    shaped = shape(failed, preset("membership"))
     assert [r.advantage for r in shaped.batch] == near(ROOT, -ROOT)
 
 

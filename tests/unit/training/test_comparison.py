@@ -14,7 +14,7 @@ from proas.training.report import write_report
 from proas.training.run_directory import RunDirectory
 
 PLAIN = TrainConfig(iterations=4)
-SHAPED = PLAIN.with_shaping(shaping_preset("recommended"))
+SHAPED = PLAIN.with_shaping(shaping_preset("membership"))
 
 
 def made(folder: Path, name: str, config: TrainConfig, seed: int, success: list[float]) -> RunDirectory:
@@ -54,7 +54,7 @@ def test_intervals_by_hand() -> None:
 def test_arms_are_pooled_paired_and_timed(runs: list[RunDirectory]) -> None:
     found = compare_runs(runs, target=0.6)
     plain, shaped = found.arms
-    assert (plain.name, shaped.name) == ("grpo", "grpo+proas-recommended")
+    assert (plain.name, shaped.name) == ("grpo", "grpo+proas-membership")
     assert plain.seeds == shaped.seeds == (0, 1)
     assert plain.final[0.4].mean == pytest.approx((0.5666667 + 0.5) / 2)  # the last three of each
     assert plain.final[1.0].mean == pytest.approx(plain.final[0.4].mean / 2)
@@ -76,8 +76,8 @@ def test_a_target_that_a_seed_never_reached_has_no_speed_up(runs: list[RunDirect
 
 
 def test_another_baseline_can_be_chosen(runs: list[RunDirectory]) -> None:
-    found = compare_runs(runs, target=0.6, baseline="grpo+proas-recommended")
-    assert found.arms[0].name == "grpo+proas-recommended"
+    found = compare_runs(runs, target=0.6, baseline="grpo+proas-membership")
+    assert found.arms[0].name == "grpo+proas-membership"
     with pytest.raises(UsageError, match="no run is of the arm 'ppo'"):
         compare_runs(runs, target=0.6, baseline="ppo")
 
@@ -109,7 +109,7 @@ def test_the_report_holds_table_runs_and_a_figure_that_is_the_same_twice(
     found = compare_runs(runs, target=0.6)
     files = {file.name: file for file in write_report(found, tmp_path / "report")}
     text = files["report.md"].read_text(encoding="utf-8")
-    assert "| grpo+proas-recommended | 0, 1 |" in text
+    assert "| grpo+proas-membership | 0, 1 |" in text
     assert all(run.path.name in text for run in runs)
     drawn = files["curves.svg"].read_bytes()
     write_report(found, tmp_path / "report")

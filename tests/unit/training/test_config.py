@@ -78,20 +78,24 @@ def test_every_algorithm_has_an_arm_and_a_shaping(algorithm: str) -> None:
     plain = TrainConfig().updated({"algorithm": algorithm})
     assert plain.arm == algorithm
     assert not plain.uses_graph
-    shaped = plain.with_shaping(shaping_preset("recommended"))
+    shaped = plain.with_shaping(shaping_preset("membership"))
     assert shaped.uses_graph == (algorithm != "sft")
     assert shaped.base_shaping.algorithm == (algorithm if algorithm in ("grpo", "dapo", "gigpo") else "given")
 
 
 def test_arms_are_told_apart() -> None:
     plain = TrainConfig()
-    proas = plain.with_shaping(shaping_preset("recommended"))
-    assert proas.arm == "grpo+proas-recommended"
+    proas = plain.with_shaping(shaping_preset("membership"))
+    assert proas.arm == "grpo+proas-membership"
     assert plain.with_shaping(shaping_preset("paper")).arm == "grpo+proas-paper"
-    loop = plain.with_shaping(shaping_preset("recommended").updated({"verdicts": "loop_mask", "info_seeking": False}))
+    best = plain.with_shaping(shaping_preset("recommended"))
+    assert best.arm == "grpo+proas-recommended"
+    assert best.updated({"shaping.distance_weight": 0.5}).arm == "grpo+proas-recommended distance_weight=0.5"
+    assert best.updated({"shaping.distance": "none"}).arm == "grpo+loop_mask distance=none"
+    loop = plain.with_shaping(shaping_preset("membership").updated({"verdicts": "loop_mask", "info_seeking": False}))
     assert loop.arm == "grpo+loop_mask"
     assert not loop.uses_graph
-    assert proas.updated({"shaping.epsilon_mask": 0.1}).arm == "grpo+proas-recommended epsilon_mask=0.1"
+    assert proas.updated({"shaping.epsilon_mask": 0.1}).arm == "grpo+proas-membership epsilon_mask=0.1"
     assert loop.updated({"shaping.labels": "shuffled"}).arm == "grpo+loop_mask labels=shuffled"
     near = {"shaping.distance": "potential", "shaping.distance_weight": 0.5}
     assert loop.updated(near).arm == "grpo+loop_mask distance=potential distance_weight=0.5"
@@ -100,8 +104,8 @@ def test_arms_are_told_apart() -> None:
 
 
 def test_a_shaping_leaves_alone_what_concerns_all_arms() -> None:
-    tiny = preset("tiny-alfworld").with_shaping(shaping_preset("recommended"))
-    assert (tiny.shaping.invalid_penalty, tiny.arm) == (-0.1, "grpo+proas-recommended")
+    tiny = preset("tiny-alfworld").with_shaping(shaping_preset("membership"))
+    assert (tiny.shaping.invalid_penalty, tiny.arm) == (-0.1, "grpo+proas-membership")
     shaped = TrainConfig().with_shaping(shaping_preset("paper"))
     assert (shaped.shaping.rows, shaped.shaping.penalty_only_groups) == ("step", "drop")
     assert shaped.shaping.order == "label_then_evolve"
