@@ -12,7 +12,7 @@ from proas.shaping.diagnostics import Diagnostics
 from proas.views.charts import Chart, Series, chart
 from proas.views.detours import Detour
 from proas.views.diff_page import growth_table
-from proas.views.page import document, table, words
+from proas.views.page import Cell, document, table, words
 
 __all__ = ["RunReport", "charts_of", "label_rows", "report_page"]
 
@@ -28,8 +28,8 @@ _CHARTS: tuple[tuple[str, Mapping[str, str], bool], ...] = (
         True,
     ),
     (
-        "What shaping masks",
-        {"proas/mask_rate": "positive steps lessened", "proas/unreasonable_in_positive": "unreasonable among them"},
+        "Steps of positive advantage: what became of them",
+        {"proas/mask_rate": "lessened by shaping", "proas/unreasonable_in_positive": "not in the graph"},
         True,
     ),
     ("Coverage: rollouts whose task the graph knows", {"proas/graph/coverage": "rollouts"}, True),
@@ -129,14 +129,18 @@ def label_rows(metrics: Sequence[Metrics]) -> list[tuple[str, float, float, floa
 
 
 def _labels(metrics: Sequence[Metrics]) -> str:
+    found = label_rows(metrics)
+    if not found:
+        return "<p>The run has recorded none.</p>"
     rows: list[Sequence[Any]] = [
         (name.replace("_", " "), *(_shown(value) for value in values), meaning)
-        for name, *values, meaning in label_rows(metrics)
+        for name, *values, meaning in found
+        if any(values)
     ]
-    if not rows:
-        return "<p>The run has recorded none.</p>"
+    still = ", ".join(row[0].replace("_", " ") for row in found if not any(row[1:5]))
     columns = ("measure", "#first", "#last quarter", "#least", "#most", "meaning")
-    return table("Labels and shaping over the run", columns, rows)
+    told = f'<p class="soft">0 from the first iteration to the last: {words(still)}.</p>' if still else ""
+    return (table("Labels and shaping over the run", columns, rows) if rows else "") + told
 
 
 def _shown(value: Any) -> str:
@@ -159,7 +163,16 @@ def _detours(report: RunReport) -> str:
     if not report.detours:
         return f"<p>None: {report.judged:,} labelled rollouts stay in the graph.</p>"
     rows = [
-        (d.goal or d.task, d.left_at, d.action, d.times, d.rollouts, d.steps, d.returned, d.solved)
+        (
+            Cell(f'{words(d.goal or d.task)}<br><span class="soft">{words(d.task)}</span>'),
+            d.left_at,
+            d.action,
+            d.times,
+            d.rollouts,
+            d.steps,
+            d.returned,
+            d.solved,
+        )
         for d in report.detours
     ]
     columns = ("task", "left the graph at", "by", "#times", "#rollouts", "#steps off it", "#came back", "#solved")

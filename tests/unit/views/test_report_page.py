@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proas.views.detours import Detour
 from proas.views.report_page import RunReport, charts_of, label_rows, report_page
 
 ROWS = [
@@ -31,3 +32,17 @@ def test_a_run_of_which_nothing_is_known_yet_still_has_a_page() -> None:
         assert said in page
     assert "<i>" not in page
     assert "script-src 'none'" in page
+
+
+def test_what_stays_at_nothing_is_named_below_the_table() -> None:
+    rows = [{"iteration": 1.0, "proas/mask_rate": 0.5, "proas/label_faults": 0.0}] * 2
+    page = report_page(RunReport("r", {}, rows, None, {}, (), 0))
+    assert "0 from the first iteration to the last: label faults." in page
+    assert "<td>mask rate</td>" in page
+    assert "<td>label faults</td>" not in page
+
+
+def test_a_detour_names_its_task() -> None:
+    detour = Detour("task/1", "heat <it>", "at fridge 1", "open fridge 1", 3, 2, 9, 1, 0)
+    page = report_page(RunReport("r", {}, [], None, {}, (detour,), 4))
+    assert 'heat &lt;it&gt;<br><span class="soft">task/1</span>' in page
