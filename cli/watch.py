@@ -115,17 +115,20 @@ def watch(
 
 
 def _live(output: Output, store: ReferenceGraph, folder: Path | None, interval: float) -> None:
+    seen: Glance | None = None
     with Live(console=output.out, auto_refresh=False) as live:
         while True:
-            live.update(Group(*_view(_look(store, folder)), Text("Ctrl-C ends", "dim")), refresh=True)
+            seen = _look(store, folder, seen)
+            live.update(Group(*_view(seen), Text("Ctrl-C ends", "dim")), refresh=True)
             time.sleep(interval)
 
 
 def _lines(output: Output, store: ReferenceGraph, folder: Path | None, interval: float) -> None:
     """One line a version, each when it is there and, with a run, its metrics are too."""
     told = -1
+    seen: Glance | None = None
     while True:
-        seen = _look(store, folder)
+        seen = _look(store, folder, seen)
         for made in seen.document()["versions"]:
             if made["version"] <= told:
                 continue
@@ -137,11 +140,14 @@ def _lines(output: Output, store: ReferenceGraph, folder: Path | None, interval:
         time.sleep(interval)
 
 
-def _look(store: ReferenceGraph, folder: Path | None) -> Glance:
+def _look(store: ReferenceGraph, folder: Path | None, before: Glance | None = None) -> Glance:
+    """The graph now; it is counted anew only for a version that was not seen before, as counting takes long."""
     from proas.training.run_directory import RunDirectory
 
     rows = RunDirectory(folder).metrics() if folder is not None else ()
-    return Glance(store.stats(), folder, {int(row["iteration"]): row for row in rows if "iteration" in row})
+    same = before is not None and before.stats.version == store.info().version
+    stats = before.stats if before is not None and same else store.stats()
+    return Glance(stats, folder, {int(row["iteration"]): row for row in rows if "iteration" in row})
 
 
 def _run_of(graph: str, below: Path) -> Path | None:
