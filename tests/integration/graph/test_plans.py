@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ from proas.cypher import browser_files, statement, statement_names
 from proas.graph.connect import Connection
 from proas.graph.drivers import driver_of
 from proas.graph.labelling import label_parameters
+from proas.graph.store import ReferenceGraph
 from proas.rollouts import RolloutBatch
+from tests.integration.graph.conftest import Corridor
 
 SCANS = {"AllNodesScan", "NodeByLabelScan", "DirectedRelationshipTypeScan", "UndirectedRelationshipTypeScan"}
 SCANS |= {"DirectedAllRelationshipsScan", "UndirectedAllRelationshipsScan", "NodeIndexScan"}
@@ -48,6 +52,19 @@ VALUES: dict[str, Any] = {
     "checksum": "c",
     "by": "v",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _planned_for_data(connection: Connection) -> Iterator[None]:
+    """A server that holds a graph, with counts of it, and no plan from a time when it held none.
+
+    Statements are planned by what the server has counted, and a plan is kept for a while.
+    """
+    stored = ReferenceGraph.create(connection, f"test-plans-{uuid.uuid4().hex[:8]}")
+    stored.add([Corridor().graph(f"t{i}") for i in range(40)])
+    driver_of(connection).execute_query("CALL db.prepareForReplanning(60)", database_=connection.database)
+    yield
+    stored.drop(force=True)
 
 
 def _parameters(text: str) -> dict[str, Any]:
