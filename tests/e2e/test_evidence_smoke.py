@@ -100,7 +100,7 @@ def test_a_table_of_one_s_own(proas: Proas, work: Path) -> None:
     asked = proas("ablate", "--table", "own.toml", "--iterations", 2, "--json")
     assert asked.code == 0, asked.err
     assert asked.document["done"] == ["own/grpo-s0"]
-    assert {table["name"] for table in asked.document["tables"]} >= {"success", "speed", "time", "arms"}
+    assert {table["name"] for table in asked.document["tables"]} >= {"success", "speed at T=0.4", "time", "arms"}
     record = json.loads((work / "ablation" / "results" / "own" / "grpo-s0.json").read_text())
     assert record["iterations"] == 2
     assert proas("ablate", "--table", "own.toml", "--iterations", 2, "--json").document["reused"] == ["own/grpo-s0"]

@@ -24,7 +24,7 @@ def test_train_eval_and_compare(proas: Proas, work: Path, games: Path, graph: st
     name = json.loads((work / "shaped/config.json").read_text(encoding="utf-8"))["graph"]
     try:
         document = trained.document
-        assert document["arm"] == "grpo+proas-membership"
+        assert document["arm"] == "grpo+proas-recommended"
         assert document["iterations"] == 2
         assert document["episodes"] == 2 * 2 * 4
         assert document["last"]["proas/graph/version"] == 2
@@ -52,7 +52,7 @@ def test_train_eval_and_compare(proas: Proas, work: Path, games: Path, graph: st
 
     compared = proas("compare", "plain", "shaped", "--target", 70, "--out", "report", "--json")
     assert compared.code == 0, compared.err
-    assert [arm["name"] for arm in compared.document["arms"]] == ["grpo", "grpo+proas-membership"]
+    assert [arm["name"] for arm in compared.document["arms"]] == ["grpo", "grpo+proas-recommended"]
     assert "different length" in compared.document["warnings"][0]
     assert (work / "report/report.md").is_file()
     assert proas("compare", "plain", "shaped").code == 0
