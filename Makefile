@@ -81,7 +81,7 @@ $(VERL): pyproject.toml tests/verl/requirements.txt tests/verl/overrides.txt
 # they need torch, which `make test` does without.
 VERL_MARK := not long
 TESTS_VERL := tests/verl tests/unit/training tests/integration/training $(addprefix tests/e2e/test_,training.py \
-	cli_diagnose.py)
+	cli_diagnose.py evidence_smoke.py)
 
 test-verl:  ## Test the verl plug-in and the trainer in an environment that has verl and torch: whole steps, on the CPU
 	@if [ -z "$(PYTHON_VERL)" ]; then \
