@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import date, datetime, time, timedelta
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ __all__ = [
     "columns",
     "counted",
     "facts_table",
+    "listed",
     "moment",
     "plain",
     "to_json",
@@ -122,6 +124,12 @@ def shown(value: object) -> str:
 def counted(number: int, what: str) -> str:
     """A number with its noun, such as ``1 state`` and ``2,000 states``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def listed(names: Collection[str], most: int = 5) -> str:
+    """Names for a hint, each on a line of its own; those beyond ``most`` are counted."""
+    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
+    return "".join(f"\n      {line}" for line in (*islice(names, most), *more))
 
 
 def moment(iso: str) -> Text:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proas.cli.console import listed
 from proas.errors import DataError, EnvironmentFailure, UsageError
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from proas.rollouts import Rollout
 
 __all__ = ["chosen_rollout", "chosen_task", "opened"]
-
-_SUGGESTED = 5
 
 
 def opened(spec: EnvSpec, output: Output) -> tuple[EnvSpec, World]:
@@ -61,10 +59,10 @@ def chosen_task(tasks: Sequence[str], typed: str) -> str:
     if len(beginning) == 1:
         return beginning[0]
     if beginning:
-        raise UsageError(f"{len(beginning):,} tasks begin with {typed!r}", hint=f"say more:{_listed(beginning)}")
+        raise UsageError(f"{len(beginning):,} tasks begin with {typed!r}", hint=f"say more:{listed(beginning)}")
     lowered = typed.lower()
     near = [key for key in tasks if lowered and lowered in key.lower()] or get_close_matches(typed, tasks, cutoff=0.4)
-    hint = f"did you mean:{_listed(near)}" if near else "--tasks lists them"
+    hint = f"did you mean:{listed(near)}" if near else "--tasks lists them"
     raise UsageError(f"no task {typed!r} among the {len(tasks):,}", hint=hint)
 
 
@@ -103,8 +101,3 @@ def _split(named: str) -> tuple[Path, str]:
         if Path(named[:place]).exists():
             return Path(named[:place]), named[place + 1 :]
     return Path(named.partition("#")[0]), named.partition("#")[2]
-
-
-def _listed(keys: Sequence[str]) -> str:
-    lines = [*islice(keys, _SUGGESTED), *([f"and {len(keys) - _SUGGESTED:,} more"] if len(keys) > _SUGGESTED else [])]
-    return "".join(f"\n      {line}" for line in lines)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proas.cli.console import listed
 from proas.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from proas.rollouts import Rollout
     from proas.views.drawing import DrawnTask
 
-__all__ = ["chosen_rollouts", "file_and_id", "with_files"]
+__all__ = ["chosen_rollouts", "file_and_id", "ids_meant", "with_files"]
 
 _LISTED = 8
 
@@ -71,9 +72,9 @@ def chosen_rollouts(
         broken = f"; {len(batch.rejects):,} lines cannot be used: {batch.rejects[0].reason}" if batch.rejects else ""
         raise DataError(f"{path} holds no rollout of {task}", hint=others + broken)
     if wanted:
-        exact = [rollout for rollout in own if rollout.id == wanted]
-        own = exact or [rollout for rollout in own if rollout.id.endswith(f"#{wanted.removeprefix('#')}")] or own
-        if not exact and (len(own) != 1):
+        meant = ids_meant([rollout.id for rollout in own], wanted)
+        own = [rollout for rollout in own if rollout.id in meant] or own
+        if wanted not in meant and len(own) != 1:
             raise UsageError(f"{path} holds no single rollout {wanted!r} of {task}", hint=_names(own))
     if only_one and len(own) != 1:
         raise UsageError(f"{path} holds {len(own):,} rollouts of {task}: which?", hint=_names(own))
@@ -98,7 +99,12 @@ def with_files(store: ReferenceGraph, task: DrawnTask, typed: Sequence[str], *, 
     return task
 
 
+def ids_meant(ids: Sequence[str], typed: str) -> list[str]:
+    """The id that was typed, else those that end with it behind a ``#``."""
+    exact = [one for one in ids if one == typed]
+    return exact or [one for one in ids if one.endswith(f"#{typed.removeprefix('#')}")]
+
+
 def _names(rollouts: list[Rollout]) -> str:
-    listed = [f"\n      {r.id} ({'solved' if r.success else 'failed'})" for r in rollouts[:_LISTED]]
-    more = f"\n      and {len(rollouts) - _LISTED:,} more" if len(rollouts) > _LISTED else ""
-    return f"add #ID:{''.join(listed)}{more}"
+    told = [f"{r.id} ({'solved' if r.success else 'failed'})" for r in rollouts]
+    return f"add #ID:{listed(told, _LISTED)}"

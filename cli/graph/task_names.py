@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from proas.cli.console import listed
 from proas.errors import GraphNotFound, UsageError
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["find_task"]
 
-_SUGGESTED = 5
 _ALIKE = 0.7
 
 
@@ -30,9 +30,9 @@ def find_task(graph: ReferenceGraph, typed: str, version: int | None = None) -> 
     if len(beginning) == 1:
         return beginning[0]
     if beginning:
-        raise UsageError(f"{len(beginning):,} tasks begin with {typed!r}", hint=f"say more:{_listed(beginning)}")
+        raise UsageError(f"{len(beginning):,} tasks begin with {typed!r}", hint=f"say more:{listed(beginning)}")
     near = _near(typed.lower(), keys) if typed else []
-    hint = f"did you mean:{_listed(near)}" if near else f"the graph knows these:{_listed(keys)}"
+    hint = f"did you mean:{listed(near)}" if near else f"the graph knows these:{listed(keys)}"
     if not keys:
         hint = "the graph knows no task yet"
     raise GraphNotFound(f"graph {graph.name!r} has no task {typed!r}", hint=hint)
@@ -44,8 +44,3 @@ def _near(wanted: str, keys: list[str]) -> list[str]:
     alike = {key: SequenceMatcher(None, wanted, key[: len(wanted)].lower()).ratio() for key in keys}
     ranked = sorted((key for key in keys if alike[key] > _ALIKE), key=lambda key: -alike[key])
     return [*within, *(key for key in ranked if key not in within)]
-
-
-def _listed(keys: list[str]) -> str:
-    lines = [*keys[:_SUGGESTED], *([f"and {len(keys) - _SUGGESTED:,} more"] if len(keys) > _SUGGESTED else [])]
-    return "".join(f"\n      {line}" for line in lines)

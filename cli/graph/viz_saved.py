@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proas.cli.console import Output
+from proas.cli.console import Output, listed
 from proas.cli.graph.pages import write_drawing, write_table
-from proas.cli.graph.rollout_choice import with_files
+from proas.cli.graph.rollout_choice import ids_meant, with_files
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chosen", "saved_page"]
 
+_LISTED = 8
+_OF_ROLLOUTS = frozenset({"detours", "beyond"})
 _ATTACH = "attach rollouts first: `proas rollouts attach ROLLOUTS.jsonl`"
 
 
@@ -62,8 +64,8 @@ def saved_page(output: Output, store: ReferenceGraph, saved: Saved, path: Path, 
     note = _table(saved, answer)
     if not tasks:
         if not note:
-            hint = saved.meaning if store.attached() else _ATTACH
-            hint = hint if saved.name in {"detours", "beyond"} else saved.meaning
+            lacking = saved.name in _OF_ROLLOUTS and not store.attached()
+            hint = _ATTACH if lacking else saved.meaning
             raise UsageError(f"{saved.name} finds nothing to draw in {store.name!r}", hint=hint)
         write_table(output, store, path, saved.meaning, note, len(answer.rows) or len(answer.nodes))
         return
@@ -92,11 +94,11 @@ def _attached(store: ReferenceGraph, chosen: Chosen) -> str:
         raise UsageError(f"no rollout{of_task} is attached to {store.name!r}", hint=_ATTACH)
     if chosen.attached is None:
         return known[0]
-    meant = [one for one in known if one == chosen.attached]
-    meant = meant or [one for one in known if one.endswith(f"#{chosen.attached.removeprefix('#')}")]
+    meant = ids_meant(known, chosen.attached)
     if len(meant) != 1:
         raise UsageError(
-            f"no single rollout {chosen.attached!r}{of_task} is attached to {store.name!r}", hint=_some(known)
+            f"no single rollout {chosen.attached!r}{of_task} is attached to {store.name!r}",
+            hint=f"there are:{listed(known, _LISTED)}",
         )
     return meant[0]
 
@@ -111,11 +113,6 @@ def _other(store: ReferenceGraph, chosen: Chosen) -> str:
     if not found:
         raise UsageError(f"no other graph knows {chosen.task}", hint="name one with --other")
     return found
-
-
-def _some(ids: list[str], most: int = 8) -> str:
-    more = f"\n      and {len(ids) - most:,} more" if len(ids) > most else ""
-    return "there are:" + "".join(f"\n      {one}" for one in ids[:most]) + more
 
 
 def _whole(store: ReferenceGraph, task: str, version: int | None) -> tuple[DrawnTask, ...]:

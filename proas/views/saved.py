@@ -16,7 +16,7 @@ from proas.errors import UsageError
 from proas.graph.client import Client
 from proas.graph.saved import Answer, Saved, saved_queries
 from proas.graph.store import ReferenceGraph
-from proas.views.choosing import QUESTIONS, Question
+from proas.views.choosing import QUESTIONS, Question, questions
 from proas.views.drawing import DrawnDetour, DrawnRollout, DrawnStep, DrawnTask, draw_task, with_outside
 
 __all__ = ["drawn_answer", "query_named"]
@@ -30,9 +30,8 @@ def query_named(name: str) -> Question | Saved:
     Raises:
         UsageError: There is no such query; the hint has all of them.
     """
-    for question in QUESTIONS:
-        if question.name == name:
-            return question
+    if name in {question.name for question in QUESTIONS}:
+        return questions(name)
     known = saved_queries()
     for saved in known:
         if saved.name == name:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from proas.cli.app import main
-from proas.graph import Connection
+from proas.graph import Connection, ReferenceGraph
 from proas.localdb import ServerInfo
+from proas.rollouts import Rollout, RolloutBatch
+from proas.states import ladder_of_rollout
 from tests.support.browser import launched
 
 if TYPE_CHECKING:
@@ -144,6 +146,14 @@ def built(games: Path, neo4j_server: ServerInfo, tmp_path_factory: pytest.TempPa
     yield name
     dropped = spawn("graph", "drop", name, "--force", "--yes", cwd=cwd, env=env)
     assert dropped.code == 0, dropped.err
+
+
+def evolved_layer(connection: Connection, base: str, parts: Iterable[Sequence[Rollout]], run: str) -> ReferenceGraph:
+    """A layer that has learnt as a training run's does: the successes of each part of some rollouts are a version."""
+    layer = ReferenceGraph.create(connection, f"evolved-{uuid.uuid4().hex[:8]}", base=base)
+    for part in parts:
+        layer.evolve(RolloutBatch(tuple(part)), ladder_of=ladder_of_rollout, run=run)
+    return layer
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +18,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from proas.graph.saved import ask
-from proas.graph.store import ReferenceGraph
 from proas.localdb import ServerInfo
 from proas.rollout_files import load_rollouts, write_rollouts
-from proas.rollouts import RolloutBatch
 from proas.shaping import preset, shape
-from proas.states import ladder_of_rollout
 from proas.views.diff_page import growth_by_task
-from tests.e2e.conftest import Proas, connection_to, login
+from tests.e2e.conftest import Proas, connection_to, evolved_layer, login
 from tests.support.browser import Watched, watched
 
 if TYPE_CHECKING:
@@ -55,16 +51,8 @@ def runs(
 ) -> Iterator[Runs]:
     connection = connection_to(neo4j_server)
     batch = load_rollouts(rollouts)
-    layers = []
-    for parts in (3, 1):
-        layer = ReferenceGraph.create(connection, f"browser-{uuid.uuid4().hex[:8]}", base=built)
-        for k in range(parts):
-            layer.evolve(
-                RolloutBatch(batch.rollouts[k::3]),
-                ladder_of=ladder_of_rollout,
-                run=f"run {parts}",
-            )
-        layers.append(layer)
+    thirds = [batch.rollouts[k::3] for k in range(3)]
+    layers = [evolved_layer(connection, built, thirds[:parts], f"run {parts}") for parts in (3, 1)]
     file = tmp_path_factory.mktemp("browser") / "shaped.jsonl"
     write_rollouts(file, shape(layers[0].label(batch, version=1), preset("membership")).batch)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,14 +17,13 @@ from proas.graph.saved import ask, saved_queries
 from proas.graph.store import ReferenceGraph
 from proas.localdb import ServerInfo
 from proas.rollout_files import load_rollouts, write_rollouts
-from proas.rollouts import RolloutBatch, State
+from proas.rollouts import State
 from proas.shaping import preset, shape
-from proas.states import ladder_of_rollout
 from proas.subgoals import GOAL_REACHED, Rung, ladder_of
 from proas.views.choosing import QUESTIONS, draw, questions
 from proas.views.drawing import draw_task
 from proas.views.graph_page import GraphPage, graph_page
-from tests.e2e.conftest import Proas, connection_to
+from tests.e2e.conftest import Proas, connection_to, evolved_layer
 from tests.support.browser import Watched, watched
 
 if TYPE_CHECKING:
@@ -50,13 +48,7 @@ def evolved(
     """What a training run would leave: a few successes joined in each version, and the labels that came of it."""
     connection = connection_to(neo4j_server)
     batch = load_rollouts(rollouts)
-    layer = ReferenceGraph.create(connection, f"pages-{uuid.uuid4().hex[:8]}", base=built)
-    for k in range(VERSIONS):
-        layer.evolve(
-            RolloutBatch(batch.rollouts[k::VERSIONS]),
-            ladder_of=ladder_of_rollout,
-            run="pages",
-        )
+    layer = evolved_layer(connection, built, [batch.rollouts[k::VERSIONS] for k in range(VERSIONS)], "pages")
     assert layer.info().version == VERSIONS
     file = tmp_path_factory.mktemp("pages") / "shaped.jsonl"
     shaped = shape(layer.label(batch, version=1), preset("membership")).batch
