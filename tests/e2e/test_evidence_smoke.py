@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,22 +54,39 @@ def held_in_the_middle(first: subprocess.Popen[bytes], out: Path, log: Path) -> 
         assert first.poll() is None, log.read_text()
         if not under_way(out):
             return False
-        held[:] = [child for child in psutil.Process(first.pid).children() if "train" in child.cmdline()]
-        for run in held:
-            run.suspend()
+        held[:] = [child for child in psutil.Process(first.pid).children() if trains(child)]
+        signalled(held, psutil.Process.suspend)
         if under_way(out):
             return True
-        for run in held:
-            run.resume()
+        signalled(held, psutil.Process.resume)
         return False
 
     until(caught, "no run has been caught under way")
     return held
 
 
+def trains(process: psutil.Process) -> bool:
+    try:
+        return "train" in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
+
+
+def signalled(runs: list[psutil.Process], how: Callable[[psutil.Process], None]) -> None:
+    """Stop runs, or let them go on; one of them may have ended meanwhile."""
+    for run in runs:
+        with suppress(psutil.NoSuchProcess):
+            how(run)
+
+
 def interrupted(run: psutil.Process) -> bool:
-    """Whether SIGINT waits for a stopped process."""
-    told = dict(line.split(":", 1) for line in Path(f"/proc/{run.pid}/status").read_text().splitlines())
+    """Whether SIGINT waits for a stopped process, or the process is gone."""
+    try:
+        told = dict(line.split(":", 1) for line in Path(f"/proc/{run.pid}/status").read_text().splitlines())
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    if told["State"].strip().startswith("Z"):
+        return True
     return bool(int(told["ShdPnd"], 16) >> (signal.SIGINT - 1) & 1)
 
 
@@ -78,12 +96,14 @@ def test_ended_gone_on_with_and_counted(proas: Proas, work: Path, neo4j_server: 
     out = work / "evidence"
     with (work / "first.log").open("wb") as log:
         first = subprocess.Popen([sys.executable, "-m", "proas.cli", *RUN], cwd=work, stderr=log)
-    runs = held_in_the_middle(first, out, work / "first.log")
-    os.kill(first.pid, signal.SIGTERM)
-    until(lambda: all(interrupted(run) for run in runs), "the runs have not been asked to end")
-    for run in runs:
-        run.resume()
-    assert first.wait(timeout=60) == 130
+    with first:  # waits for its end also where something fails
+        runs = held_in_the_middle(first, out, work / "first.log")
+        os.kill(first.pid, signal.SIGTERM)
+        try:
+            until(lambda: all(interrupted(run) for run in runs), "the runs have not been asked to end")
+        finally:
+            signalled(runs, psutil.Process.resume)
+        assert first.wait(timeout=60) == 130
     assert not any(path.name == "final.json" for path in out.glob("runs/smoke/*-s1-*/*"))
 
     rest = proas(*RUN, "--json")
