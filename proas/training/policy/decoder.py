@@ -8,6 +8,7 @@ positions, D width, H query heads, K key heads, E = D / H. Sources: Zhang and Se
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -106,6 +107,60 @@ class KeyValueCache:
         for store in (self.keys, self.values):
             for layer, old in enumerate(store):
                 store[layer] = old[:, :, : max(used, 1)].index_select(0, rows)
+
+
+_GROUPS = 8
+"""Groups of sequences, alike in what they read, that attention over a cache takes one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Sequences that read about as many tokens, for attention over a cache: what is filled up costs as what counts.
+
+    Attributes:
+        rows: Their numbers; ``None`` for all, which spares a copy of the cache.
+        tokens: Which of the N tokens are theirs.
+        row: Of each of these tokens, its sequence among them.
+        column: Of each, its place among what the sequence reads.
+        mask: ``(B, 1, M, T)``, zero where a token may look.
+    """
+
+    rows: Tensor | None
+    tokens: Tensor
+    row: Tensor
+    column: Tensor
+    mask: Tensor
+
+    def of(self, stored: Tensor) -> Tensor:
+        """What a cache ``(B, K, C, E)`` holds of them, up to their longest."""
+        long = stored[:, :, : self.mask.shape[-1]]
+        return long if self.rows is None else long[self.rows]
+
+
+def _readings(counts: Tensor, lengths: Tensor) -> list[_Reading]:
+    """Group sequences ``(B,)`` by how many tokens they read, ``counts``, after ``lengths`` that they hold."""
+    row = torch.repeat_interleave(torch.arange(len(counts)), counts)
+    column = torch.arange(len(row)) - (counts.cumsum(0) - counts)[row]
+    if int(counts.max()) == 1:
+        return [_Reading(None, torch.arange(len(row)), row, column, _mask(counts, lengths))]
+    readings: list[_Reading] = []
+    for part in counts.argsort(stable=True).chunk(_GROUPS):
+        place = torch.full_like(counts, -1)
+        place[part] = torch.arange(len(part))
+        (tokens,) = (place[row] >= 0).nonzero(as_tuple=True)
+        if len(tokens):
+            mask = _mask(counts[part], lengths[part])
+            readings.append(_Reading(part, tokens, place[row[tokens]], column[tokens], mask))
+    return readings
+
+
+def _mask(counts: Tensor, lengths: Tensor) -> Tensor:
+    """``(B, 1, M, T)``: minus infinity where a sequence's next tokens may not look, zero elsewhere."""
+    length = int(counts.max())
+    places = lengths.unsqueeze(1) + torch.arange(length)
+    total = int(lengths.max()) + length
+    closed = torch.arange(total).view(1, 1, total) > places.unsqueeze(2)
+    return torch.zeros(closed.shape).masked_fill_(closed, float("-inf")).unsqueeze(1)
 
 
 class _Norm(nn.Module):
@@ -211,14 +266,10 @@ class Decoder(nn.Module):
         Returns:
             Hidden state of each row's last token, ``(B, D)``; meaningless for a row without any.
         """
-        rows, length = tokens.shape
-        cache.reserve(length)
-        total = cache.longest + length
-        places = cache.lengths.unsqueeze(1) + torch.arange(length)
-        closed = torch.arange(total).view(1, 1, total) > places.unsqueeze(2)
-        mask = torch.zeros(closed.shape).masked_fill_(closed, float("-inf")).unsqueeze(1)
-        row, column = (torch.arange(length) < counts.unsqueeze(1)).nonzero(as_tuple=True)
-        place = places[row, column]
+        cache.reserve(tokens.shape[1])
+        readings = _readings(counts, cache.lengths)
+        row, column = (torch.arange(tokens.shape[1]) < counts.unsqueeze(1)).nonzero(as_tuple=True)
+        place = cache.lengths[row] + column
         x = self._embed(tokens[row, column])
         cos, sin = self._rotation(place)
         for layer, block in enumerate(self._blocks()):
@@ -226,11 +277,13 @@ class Decoder(nn.Module):
             stored_keys, stored_values = cache.keys[layer], cache.values[layer]
             stored_keys[row, :, place] = keys
             stored_values[row, :, place] = values
-            spread = queries.new_zeros(rows, length, block.heads, block.size)
-            spread[row, column] = queries
-            x = block.finish(
-                x, block.attend(spread, stored_keys[:, :, :total], stored_values[:, :, :total], mask)[row, column]
-            )
+            attended = torch.empty_like(queries)
+            for reading in readings:
+                spread = queries.new_zeros(len(reading.mask), reading.mask.shape[2], block.heads, block.size)
+                spread[reading.row, reading.column] = queries[reading.tokens]
+                found = block.attend(spread, reading.of(stored_keys), reading.of(stored_values), reading.mask)
+                attended[reading.tokens] = found[reading.row, reading.column]
+            x = block.finish(x, attended)
         cache.advance(counts)
         return torch.as_tensor(self.norm(x[(counts.cumsum(0) - 1).clamp(min=0)]))
 
