@@ -17,20 +17,21 @@ def decoder() -> Decoder:
     return Decoder(CONFIG)
 
 
-def test_rows_that_grow_at_different_rates_match_whole_sequences(decoder: Decoder) -> None:
-    rows = [torch.randint(3, 50, (n,)) for n in (23, 9, 31)]
-    cache = KeyValueCache(CONFIG, 3, 4)
-    at = [0, 0, 0]
+@pytest.mark.parametrize("lengths", [(23, 9, 31), tuple(range(5, 24))], ids=["few", "many"])
+def test_rows_that_grow_at_different_rates_match_whole_sequences(decoder: Decoder, lengths: tuple[int, ...]) -> None:
+    rows = [torch.randint(3, 50, (n,)) for n in lengths]
+    cache = KeyValueCache(CONFIG, len(rows), 4)
+    at = [0] * len(rows)
     generator = torch.Generator().manual_seed(1)
     with torch.inference_mode():
         while any(place < len(row) for place, row in zip(at, rows, strict=True)):
             counts = [
-                min(int(torch.randint(0, 5, (1,), generator=generator)), len(row) - place)
+                min(int(torch.randint(0, 7, (1,), generator=generator)), len(row) - place)
                 for place, row in zip(at, rows, strict=True)
             ]
             if not any(counts):
                 continue
-            chunk = torch.zeros(3, max(counts), dtype=torch.long)
+            chunk = torch.zeros(len(rows), max(counts), dtype=torch.long)
             for i, (place, row, count) in enumerate(zip(at, rows, counts, strict=True)):
                 chunk[i, :count] = row[place : place + count]
             hidden = decoder.extend(chunk, torch.tensor(counts), cache)
@@ -40,7 +41,7 @@ def test_rows_that_grow_at_different_rates_match_whole_sequences(decoder: Decode
                     torch.testing.assert_close(
                         hidden[i], decoder(row[: at[i]].unsqueeze(0))[0, -1], rtol=1e-4, atol=1e-5
                     )
-    assert cache.lengths.tolist() == [23, 9, 31]
+    assert cache.lengths.tolist() == list(lengths)
 
 
 def test_padding_on_the_right_changes_nothing_before_it(decoder: Decoder) -> None:
