@@ -142,8 +142,7 @@ class UpdateSettings(_Settings):
         minibatches: Steps of the optimiser a pass.
         micro_batch_tokens: Tokens that one backward pass holds at most: it bounds memory, not the result.
         unit: What the loss is a mean over; ``auto`` is the algorithm's own.
-        value: Weight of the critic's loss (PPO). Its errors are squared rewards, up to 100 for a success of 10, and its
-            head shares the policy's body: a weight of 0.5 makes a gradient 14 times the policy's.
+        value: Weight of the critic's loss (PPO), in squared rewards; at 0.5 its gradient is 14 times the policy's.
     """
 
     learning_rate: Positive = 3e-4
