@@ -130,6 +130,7 @@ class Rollout(_Record):
         steps: The steps in order; may be empty.
         success: Whether the environment says that the task was solved.
         reward: Episode return, as the algorithm should see it.
+        score: How well the task was met in the end, in [0, 1], where the environment pays in part.
         ended: Why it ended.
         covered: Whether the graph knows the task; ``None`` before labelling.
         graph: Name of the graph that labelled it.
@@ -149,6 +150,7 @@ class Rollout(_Record):
     steps: Annotated[tuple[Step, ...], Field(max_length=100_000)] = ()
     success: bool
     reward: float = 0.0
+    score: float | None = None
     ended: Ended = "stopped"
     covered: bool | None = None
     graph: str | None = None

@@ -60,6 +60,8 @@ class Info:
         truncated: Whether the step limit ended the episode before it was solved.
         steps: Number of steps taken since the reset.
         facts: Typed view of the hidden state.
+        score: How well the task has been met, in [0, 1], where the environment pays in part; ``None`` elsewhere, and
+            before it can be said.
     """
 
     admissible: tuple[str, ...]
@@ -68,6 +70,7 @@ class Info:
     truncated: bool
     steps: int
     facts: Facts
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

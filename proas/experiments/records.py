@@ -75,7 +75,8 @@ class Record(BaseModel):
         at: Iterations of the series (the last of each stretch).
         series: :data:`SERIES` by name, ``None`` where there was no value.
         evaluated: Iterations of the evaluations.
-        evaluations: By temperature, then ``success``, ``reward``, ``steps``, ``invalid``, over ``evaluated``.
+        evaluations: By temperature, then ``success``, ``reward``, ``score`` (older records have none), ``steps`` and
+            ``invalid``, over ``evaluated``.
         kinds: By temperature, success by kind of task, mean of the last evaluations.
         tasks: Number of evaluated tasks, in the order of their keys.
         outcomes: By temperature, a character for each task: how many of ``outcome_episodes`` late episodes solved it
@@ -161,7 +162,8 @@ def condense(run: Run, games: Games, *, folder: Path, jobs: int) -> Record:
         evaluations={
             t: {
                 name: [_short(row[f"evaluation/t{t}/{name}"]) for row in measured]
-                for name in ("success", "reward", "steps", "invalid")
+                for name in ("success", "reward", "score", "steps", "invalid")
+                if all(f"evaluation/t{t}/{name}" in row for row in measured)
             }
             for t in temperatures
         },

@@ -266,7 +266,9 @@ def _whole(record: Record, temperature: str) -> float:
 
 
 def _score(record: Record, temperature: str) -> float:
-    """Late return as a share of a success's, the penalties of invalid steps given back."""
+    """Late score; where none was recorded, the return over a success's, the penalties of invalid steps given back."""
+    if "score" in record.evaluations[temperature]:
+        return float(np.mean(record.evaluations[temperature]["score"][-LATE:]))
     late = {name: np.array(values[-LATE:]) for name, values in record.evaluations[temperature].items()}
     paid = late["reward"] - _REWARDS.invalid * late["invalid"] * late["steps"]
     return float(np.mean(paid)) / _REWARDS.success

@@ -88,7 +88,7 @@ def _success(found: Findings) -> Table:
         "temperature. Rollouts are those of training, in the last quarter of the iterations."
     )
     if scores:
-        caption += " The score is what the environment pays at the end, in percent of a success, late."
+        caption += " The score is how well the tasks were met in the end, in percent, late."
     return Table("success", "Success", caption, tuple(columns), tuple(rows))
 
 

@@ -22,6 +22,7 @@ class Evaluation:
         episodes: Number of episodes.
         success: Share of them that solved the task.
         reward: Mean return.
+        score: Mean of how well the tasks were met, in [0, 1]; the success where the environment pays for nothing less.
         steps: Mean number of steps.
         invalid: Share of steps that did not apply.
         by_kind: Share of success by kind of task.
@@ -32,6 +33,7 @@ class Evaluation:
     episodes: int
     success: float
     reward: float
+    score: float
     steps: float
     invalid: float
     by_kind: dict[str, float] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class Evaluation:
             episodes=len(rollouts),
             success=sum(rollout.success for rollout in rollouts) / count,
             reward=sum(rollout.reward for rollout in rollouts) / count,
+            score=sum(map(_score, rollouts)) / count,
             steps=steps / count,
             invalid=sum(step.valid is False for rollout in rollouts for step in rollout.steps) / max(1, steps),
             by_kind={kind: sum(won) / len(won) for kind, won in sorted(kinds.items()) if kind},
@@ -89,6 +92,10 @@ class Evaluator:
             limits=how.limits,
         )
         return Evaluation.of(self._crew.play("valid", self._tasks, settings, keep=False).rollouts, temperature)
+
+
+def _score(rollout: Rollout) -> float:
+    return float(rollout.success) if rollout.score is None else rollout.score
 
 
 def kind_of(task: str) -> str:

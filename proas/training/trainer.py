@@ -322,6 +322,7 @@ class Trainer:
             row |= {
                 f"{name}/success": measured.success,
                 f"{name}/reward": measured.reward,
+                f"{name}/score": measured.score,
                 f"{name}/steps": measured.steps,
                 f"{name}/invalid": measured.invalid,
                 f"{name}/episodes": float(measured.episodes),

@@ -42,10 +42,12 @@ class ScienceWorldInfo(Info):
         won: bool,
         truncated: bool,
         steps: int,
+        score: float,
         admissible: tuple[str, ...] | None = None,
         facts: ScienceWorldFacts | None = None,
     ) -> None:
-        for name, value in (("valid", valid), ("won", won), ("truncated", truncated), ("steps", steps)):
+        plain = {"valid": valid, "won": won, "truncated": truncated, "steps": steps, "score": score}
+        for name, value in plain.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_ask", ask)
         object.__setattr__(self, "_asked", admissible)
@@ -67,13 +69,20 @@ class ScienceWorldInfo(Info):
         return self._told
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuilt, (self.valid, self.won, self.truncated, self.steps, self.admissible, self.facts)
+        return _rebuilt, (self.valid, self.won, self.truncated, self.steps, self.score, self.admissible, self.facts)
 
 
 def _rebuilt(*fields: Any) -> ScienceWorldInfo:
-    valid, won, truncated, steps, admissible, facts = fields
+    valid, won, truncated, steps, score, admissible, facts = fields
     return ScienceWorldInfo(
-        _passed, valid=valid, won=won, truncated=truncated, steps=steps, admissible=admissible, facts=facts
+        _passed,
+        valid=valid,
+        won=won,
+        truncated=truncated,
+        steps=steps,
+        score=score,
+        admissible=admissible,
+        facts=facts,
     )
 
 
@@ -214,4 +223,4 @@ class ScienceWorldEnv:
             return read_facts(session.tree(), session.progress(), score=score, moves=session.moves())
 
         cut = self._steps >= self.step_limit and not won and not self._failed
-        return ScienceWorldInfo(ask, valid=valid, won=won, truncated=cut, steps=self._steps)
+        return ScienceWorldInfo(ask, valid=valid, won=won, truncated=cut, steps=self._steps, score=self.score)

@@ -155,6 +155,7 @@ class _Collection:
             steps=tuple(steps),
             success=turn.ended == "success",
             reward=sum(step.reward for step in steps),
+            score=turn.info.score,
             ended=turn.ended or "error",
         )
         if fault is not None and fault.kind != "policy":

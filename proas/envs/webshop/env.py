@@ -213,6 +213,7 @@ class WebShopEnv:
                 options=frozenset(now.options),
                 score=self.score,
             ),
+            score=self.score,
         )
 
     def _admissible(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from proas.agents.prompts import Layout, Prompter, PromptSettings, Turn
 from proas.agents.replies import parse_reply
 from proas.envs import Environment
+from proas.envs.base import Info
 from proas.envs.collect import taken_step
 from proas.errors import ProASError, StateError
 from proas.integrations.verl.play_settings import PlaySettings
@@ -66,6 +67,7 @@ class _Played:
     malformed: bool
     ended: Ended | None
     why: str
+    score: float | None
 
 
 class Episode:
@@ -102,6 +104,7 @@ class Episode:
         self._malformed = 0
         self._ended: Ended | None = None
         self._why = ""
+        self._score: float | None = None
 
     def is_over(self) -> bool:
         """Whether no action is asked for any more."""
@@ -140,7 +143,7 @@ class Episode:
         self._steps.append(played.step)
         self._turns.append(played.turn)
         self._malformed += played.malformed
-        self._ended, self._why = played.ended, played.why
+        self._ended, self._why, self._score = played.ended, played.why, played.score
 
     def stop(self, why: str) -> None:
         """End the episode before its environment does: it has failed."""
@@ -176,6 +179,7 @@ class Episode:
             steps=tuple(self._steps),
             success=self._ended == "success",
             reward=sum(step.reward for step in self._steps),
+            score=self._score,
             ended=self._ended or "stopped",
             **more,
         )
@@ -229,10 +233,12 @@ def _act(env: Environment, follower: Follower | None, text: str, tokens: int, *,
     step, result = taken_step(env, reply.action, follower, tokens=tokens)
     info = result.info
     turn = Turn(text, reply.action, result.observation, info.admissible, reply.readable)
-    if not result.done:
-        return _Played(step, turn, not reply.format_valid, None, "")
+    ended, why = _end(info) if result.done else (None, "")
+    return _Played(step, turn, not reply.format_valid, ended, why, info.score)
+
+
+def _end(info: Info) -> tuple[Ended, str]:
+    """Why an episode that its environment ended is over, and in words where it is no success."""
     if info.won:
-        return _Played(step, turn, not reply.format_valid, "success", "")
-    if info.truncated:
-        return _Played(step, turn, not reply.format_valid, "step_limit", "step limit")
-    return _Played(step, turn, not reply.format_valid, "stopped", "the environment ended it")
+        return "success", ""
+    return ("step_limit", "step limit") if info.truncated else ("stopped", "the environment ended it")
