@@ -9,6 +9,7 @@ import pytest
 
 from proas.envs.alfworld.world import AlfWorldWorld
 from proas.errors import UsageError
+from proas.rollouts import Rollout
 from proas.training.config import PolicySettings, WarmStartSettings, preset
 from proas.training.crew import Crew
 from proas.training.episodes import TextLimits
@@ -74,6 +75,15 @@ def test_kinds_are_read_off_keys() -> None:
     assert kind_of("pick_heat_then_place_in_recep-Egg-None-Fridge-2/trial_T1") == "pick_heat_then_place_in_recep"
     assert kind_of("17") == ""
     assert Evaluation.of([], 0.4).success == 0.0
+
+
+def test_the_score_of_an_evaluation_counts_what_was_met_in_part() -> None:
+    played = [
+        Rollout(id=str(n), env="shop", task=str(n), success=success, score=score)
+        for n, (success, score) in enumerate([(True, None), (False, None), (False, 0.5), (True, 1.0)])
+    ]
+    found = Evaluation.of(played, 1.0)
+    assert (found.success, found.score) == (0.5, 0.625)
 
 
 def test_the_wording_of_tasks_shows_in_what_the_expert_does(world: AlfWorldWorld) -> None:
