@@ -252,6 +252,8 @@ def _table(evaluations: tuple[Evaluation, ...]) -> Table:
         "steps": [f"{evaluation.steps:.1f}" for evaluation in evaluations],
         "invalid": [f"{evaluation.invalid:.1%}" for evaluation in evaluations],
     }
+    if any(evaluation.score != evaluation.success for evaluation in evaluations):
+        rows["score"] = [f"{evaluation.score:.1%}" for evaluation in evaluations]
     for kind in evaluations[0].by_kind:
         rows[f"success, {kind}"] = [f"{evaluation.by_kind.get(kind, 0.0):.1%}" for evaluation in evaluations]
     for name, cells in rows.items():
