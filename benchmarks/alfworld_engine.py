@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
-import platform
 import random
 import statistics
 import sys
@@ -23,6 +21,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from machine import machine
 
 from proas.envs.alfworld import KINDS, AlfWorldEngine, Game, TrialError, find_plan, generate, iter_trials, load_game
 from proas.envs.alfworld.reference import ReferenceEngine, game_document, reference_missing
@@ -81,24 +81,6 @@ def ours(game: Game, walk: Walk, repeats: int) -> tuple[float, list[Answer]]:
         seconds, answers = timed(AlfWorldEngine(game), walk)
         total += seconds
     return total / repeats, answers
-
-
-def machine() -> dict[str, object]:
-    """What it ran on."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        names = [
-            line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")
-        ]
-        model = names[0] if names else model
-    return {
-        "cpu": model,
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        "cores_used": 1,
-    }
 
 
 def parse_seconds(path: str) -> tuple[float, float]:
@@ -169,7 +151,7 @@ def summary(
     parsed, cached = parse_seconds(options.data)
     report: dict[str, Any] = {
         "what": "ALFWorld engine: a step with its text and the list of commands that apply next, on one core",
-        "machine": machine(),
+        "machine": {**machine(), "cores_used": 1},
         "games": {
             "source": "release" if options.data else "generated",
             "count": len(rows),

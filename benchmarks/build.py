@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
+from machine import machine
 
 from proas.envs.alfworld.generator import generate
 from proas.graph.connect import Connection
@@ -111,14 +110,6 @@ def compare(data: Path, workers: int) -> dict[str, Any]:
     return found
 
 
-def processor() -> str:
-    """Name of the processor, as far as the system tells."""
-    listing = Path("/proc/cpuinfo")
-    lines = listing.read_text().splitlines() if listing.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
 def main() -> None:
     """Measure, print and keep."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -136,7 +127,7 @@ def main() -> None:
         if given.data is None:
             for trial in generate(given.games, seed=1):
                 trial.write(Path(folder))
-        before = psutil.getloadavg()[0]
+        described = machine()
         builds = compare(given.data or Path(folder), given.workers)
     result = {
         "games": "real" if given.data else "generated",
@@ -147,13 +138,7 @@ def main() -> None:
             "rerun to first build, seconds": round(builds["rerun"]["seconds"] / builds["all"]["seconds"], 3),
             "optimal to plan, seconds": round(builds["optimal"]["seconds"] / builds["all"]["seconds"], 2),
         },
-        "machine": {
-            "processor": processor(),
-            "cores": len(os.sched_getaffinity(0)),
-            "python": platform.python_version(),
-            "system": f"{platform.system()} {platform.release()}",
-            "load_before": round(before, 2),
-        },
+        "machine": described,
     }
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(result, indent=2) + "\n")

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import time
 import uuid
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
+from machine import machine
 
 from proas.graph.client import Client
 from proas.graph.connect import Connection
@@ -54,9 +53,7 @@ def _measure(connection: Connection, graph: ReferenceGraph) -> dict[str, Any]:
         "benchmark": "evolve",
         "successes": TASKS * GROUP,
         "neo4j": Client(connection).server_version(),
-        "python": platform.python_version(),
-        "cpus": os.cpu_count(),
-        "load_average_at_start": round(os.getloadavg()[0], 1),
+        "machine": machine(),
     }
     report = graph.add(synthetic.task_graphs(TRANSITIONS))
     elements = 2 * report.added_states + report.added_transitions

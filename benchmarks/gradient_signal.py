@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import random
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from machine import machine
 from torch import Tensor
 
 from proas.envs import EnvSpec, open_world
@@ -115,8 +115,7 @@ def measure(run: Path, data: Path | None, tasks: int) -> dict[str, Any]:
         "success": round(float(np.mean([rollout.success for rollout in rollouts])), 3),
         "invalid": round(float(np.mean([step.valid is False for r in rollouts for step in r.steps])), 3),
         "ways": rows,
-        "cpus": os.cpu_count(),
-        "python": platform.python_version(),
+        "machine": machine(),
         "software": {name: version for name, version in software().items() if name != "commit"},
     }
 

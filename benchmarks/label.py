@@ -20,8 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -29,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
+from machine import machine
 from neo4j import Driver
 
 from proas.graph.client import Client
@@ -59,12 +58,12 @@ def main() -> None:
     migrate(connection)
     graphs = {name: _graph(connection, f"benchmark-label-{name}", size) for name, size in SIZES.items()}
     cases = {name: _Case(graph, SIZES[name]) for name, graph in graphs.items()}
-    load = os.getloadavg()[0]
+    described = machine()
     for _ in range(ROUNDS):
         for case in cases.values():  # in turns, so that whatever else the machine does falls on all alike
             case.round()
     result: dict[str, Any] = {"benchmark": "label", "rollouts": TASKS * GROUP, "steps": STEPS, "tasks": TASKS}
-    result |= _machine(connection) | {"load_average": round(load, 1)}
+    result |= {"neo4j": Client(connection).server_version(), "machine": described}
     result |= {name: case.result() for name, case in cases.items()}
     result["label_1m_over_100k"] = round(result["1m"]["label_ms"] / result["100k"]["label_ms"], 2)
     print(json.dumps(result, indent=2))
@@ -169,24 +168,6 @@ def _by_set(rollout: Rollout, edges: set[str]) -> Verdict:
 def _verdict(rollout: Rollout) -> Verdict:
     labels = [step.label for step in rollout.steps]
     return [(label.reasonable, label.progress, label.drift) for label in labels if label is not None]
-
-
-def _machine(connection: Connection) -> dict[str, Any]:
-    return {
-        "neo4j": Client(connection).server_version(),
-        "python": platform.python_version(),
-        "cpus": os.cpu_count(),
-        "processor": _processor(),
-    }
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return platform.processor()
-    names = [line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import random
 import sys
 import uuid
@@ -23,6 +22,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from machine import machine
 
 from proas.envs.alfworld.data import Trial, TrialError, iter_trials
 from proas.envs.alfworld.env import AlfWorldEnv
@@ -174,7 +175,7 @@ def run(connection: Connection, data: Path | None, count: int, held: int, skill:
             "success": round(sum(rollout.success for rollout in rollouts) / len(rollouts), 3),
             "skill": skill,
             "neo4j": Client(connection).server_version(),
-            "python": platform.python_version(),
+            "machine": machine(),
             "results": results,
         }
     finally:

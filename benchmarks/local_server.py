@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-import psutil
+from machine import machine
 from neo4j import GraphDatabase
 from rich.console import Console
 from rich.table import Table
@@ -37,23 +36,6 @@ from proas.localdb.java import find_java
 from proas.localdb.release import load_release
 
 RESULT = Path(__file__).parent / "results" / "local_server.json"
-
-
-def machine() -> dict[str, object]:
-    """Describe the machine that a figure stems from."""
-    model = platform.processor()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
-        model = names[0] if names else model
-    return {
-        "cpu": model,
-        "cores": psutil.cpu_count(),
-        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
-        "system": platform.platform(terse=True),
-        "python": platform.python_version(),
-        "load_before": round(psutil.getloadavg()[0], 2),
-    }
 
 
 def proas(*arguments: str) -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import time
 from collections import Counter, defaultdict
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from machine import machine
 
 from proas.envs.scienceworld import ScienceWorldEnv, ScienceWorldWorld
 from proas.errors import EnvironmentFailure
@@ -133,7 +132,7 @@ def main() -> None:
     asked = parser.parse_args()
     with closing(ScienceWorldWorld(split=asked.split, variations=asked.variations, listing=True)) as world:
         report: dict[str, Any] = {
-            "machine": {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()},
+            "machine": machine(),
             "command": f"python benchmarks/scienceworld_env.py --variations {asked.variations} --split {asked.split}",
             "costs": costs(world),
         }

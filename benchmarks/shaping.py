@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from machine import machine
 
 from proas.rollouts import Label, Rollout, RolloutBatch, State, Step
 from proas.shaping import eq7, gigpo, grpo, offsets_of, preset, shape
@@ -164,10 +163,8 @@ def main() -> None:
         "benchmark": "shaping",
         "rollouts": ROLLOUTS,
         "steps": STEPS,
-        "python": platform.python_version(),
+        "machine": machine(),
         "numpy": np.__version__,
-        "cpus": os.cpu_count(),
-        "load_average_at_start": round(os.getloadavg()[0], 1),
         **measure(options.repeats),
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)

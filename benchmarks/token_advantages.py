@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import time
 import uuid
@@ -28,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import synthetic
+from machine import machine
 
 from proas.graph.connect import Connection
 from proas.graph.migrations import migrate
@@ -56,9 +56,7 @@ def main() -> None:
         "rollouts": TASKS * GROUP,
         "steps": STEPS,
         "tokens": TASKS * GROUP * TOKENS,
-        "python": platform.python_version(),
-        "cpus": os.cpu_count(),
-        "load_average": round(os.getloadavg()[0], 1),
+        "machine": machine(),
         "rewrite": _rewrite(),
         "iteration": _iteration(),
     }

@@ -15,13 +15,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import psutil
+from machine import machine
 
 from proas.envs.alfworld.generator import generate
 from proas.graph import Connection, ReferenceGraph, migrate
@@ -74,9 +74,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = options.data or _games(Path(folder) / "games")
         warm = options.run or _warm(Path(folder) / "warm", data)
-        load = os.getloadavg()[0]
+        described = machine()
         rows = _train(Path(folder) / "run", data, warm, connection)
-    print(json.dumps(result := _result(rows, load), indent=2))
+    print(json.dumps(result := _result(rows, described), indent=2))
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
@@ -119,7 +119,7 @@ def _train(folder: Path, data: Path, warm: Path, connection: Connection) -> list
     return meter.rows
 
 
-def _result(rows: list[dict[str, float]], load: float) -> dict[str, Any]:
+def _result(rows: list[dict[str, float]], described: dict[str, object]) -> dict[str, Any]:
     timed = rows[1:]  # the first one warms caches
 
     def median(name: str) -> float:
@@ -142,9 +142,7 @@ def _result(rows: list[dict[str, float]], load: float) -> dict[str, Any]:
         "success": median("rollout/success"),
         "resident_mib": median("memory/resident_mib"),
         "workers": preset("tiny-alfworld").workers,
-        "load_average_before": round(load, 1),
-        "cpus": os.cpu_count(),
-        "python": platform.python_version(),
+        "machine": described,
         "software": {name: version for name, version in software().items() if name != "commit"},
     }
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import statistics
 import tempfile
@@ -24,6 +22,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from machine import machine
 
 from proas.envs import EnvSpec, open_world
 from proas.envs.alfworld.generator import generate
@@ -107,7 +107,7 @@ def report(data: Path, tasks: list[str], steps: int, repeats: int, alone: int) -
         "isolated_2": lambda: IsolatedVector(spec, size, workers=2, step_limit=steps + 1),
     }
     runs: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
-    load = os.getloadavg()[0]
+    described = machine()
     for _ in range(repeats):
         for way, make in ways.items():
             runs[way].append(measured(make, tasks, steps))
@@ -120,9 +120,7 @@ def report(data: Path, tasks: list[str], steps: int, repeats: int, alone: int) -
     per_episode = seconds["isolated_2"]["all"] / size
     return {
         "benchmark": "vector",
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs, {platform.system()}",
-        "python": platform.python_version(),
-        "load_average_at_start": round(load, 1),
+        "machine": described,
         "episodes": size,
         "steps_each": steps,
         "repeats": repeats,

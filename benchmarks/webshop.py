@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import resource
 import subprocess
@@ -25,6 +23,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from machine import machine
 
 from proas.envs.webshop import WebShopEnv, open_shop
 from proas.graph_builders import BuildOptions, Built
@@ -149,9 +149,7 @@ def main() -> None:
     result = {
         "benchmark": "webshop",
         "products": len(open_shop(given.data)[0].catalogue),
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs, {platform.system()}",
-        "load_average_at_start": round(os.getloadavg()[0], 1),
+        "machine": machine(),
         "start_up": start_up(given.data),
         "environment": steps(given.data, given.episodes),
         "builder": building(given.data, given.goals),
