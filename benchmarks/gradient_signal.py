@@ -92,6 +92,7 @@ def main() -> None:
 
 def measure(run: Path, data: Path | None, tasks: int) -> dict[str, Any]:
     """Gradients of one batch of a run's policy under each of ``WAYS``."""
+    described = machine()
     directory = RunDirectory(run)
     config = directory.config()
     stored = Checkpoint.read(latest_checkpoint(directory.checkpoints))
@@ -115,7 +116,7 @@ def measure(run: Path, data: Path | None, tasks: int) -> dict[str, Any]:
         "success": round(float(np.mean([rollout.success for rollout in rollouts])), 3),
         "invalid": round(float(np.mean([step.valid is False for r in rollouts for step in r.steps])), 3),
         "ways": rows,
-        "machine": machine(),
+        "machine": described,
         "software": {name: version for name, version in software().items() if name != "commit"},
     }
 

@@ -139,6 +139,7 @@ def measure(
 
 def run(connection: Connection, data: Path | None, count: int, held: int, skill: float) -> dict[str, Any]:
     """Build, lift, play and compare."""
+    described = machine()
     name = f"benchmark-lifting-{uuid.uuid4().hex[:8]}"
     source, truth, *made = (
         ReferenceGraph.create(connection, f"{name}-{part}")
@@ -175,7 +176,7 @@ def run(connection: Connection, data: Path | None, count: int, held: int, skill:
             "success": round(sum(rollout.success for rollout in rollouts) / len(rollouts), 3),
             "skill": skill,
             "neo4j": Client(connection).server_version(),
-            "machine": machine(),
+            "machine": described,
             "results": results,
         }
     finally:

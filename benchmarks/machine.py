@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
-from pathlib import Path
 
 import psutil
+
+from proas.training.run_directory import processor
 
 __all__ = ["machine"]
 
@@ -13,18 +14,10 @@ __all__ = ["machine"]
 def machine() -> dict[str, object]:
     """The machine, and what else it does: call this before the measurement."""
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": psutil.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "system": platform.platform(terse=True),
         "python": platform.python_version(),
         "load_average": round(psutil.getloadavg()[0], 1),
     }
-
-
-def _processor() -> str:
-    """Its processor's name, as far as the system tells."""
-    listing = Path("/proc/cpuinfo")
-    lines = listing.read_text(encoding="utf-8").splitlines() if listing.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()

@@ -134,7 +134,7 @@ def play(env: Environment, policy: Policy, task: str, number: int = 0, follower:
     """
     observation, info = env.reset(task, seed=number)
     start = follower.begin(env, observation) if follower is not None else None
-    steps, ended, score = _steps(env, policy, follower) if not info.won else ([], "success", info.score)
+    steps, ended = _steps(env, policy, follower) if not info.won else ([], "success")
     return Rollout(
         id=f"{task}#{number}",
         env=env.name,
@@ -145,25 +145,23 @@ def play(env: Environment, policy: Policy, task: str, number: int = 0, follower:
         steps=tuple(steps),
         success=ended == "success",
         reward=sum(step.reward for step in steps),
-        score=score,
+        score=env.info.score,
         ended=ended,
     )
 
 
-def _steps(env: Environment, policy: Policy, follower: Follower | None) -> tuple[list[Step], Ended, float | None]:
+def _steps(env: Environment, policy: Policy, follower: Follower | None) -> tuple[list[Step], Ended]:
     """Play to the end of the episode."""
     steps: list[Step] = []
-    score: float | None = None
     while True:
         try:
             action = policy.act(env)
         except EnvironmentFailure:
-            return steps, "error", score
+            return steps, "error"
         step, result = taken_step(env, action, follower)
         steps.append(step)
-        score = result.info.score
         if result.done:
-            return steps, ended_by(result.info), score
+            return steps, ended_by(result.info)
 
 
 def ended_by(info: Info) -> Ended:

@@ -17,7 +17,7 @@ from proas.errors import DataError
 from proas.experiments.commands import shown
 from proas.experiments.data import Games
 from proas.experiments.schedule import Run
-from proas.training.run_directory import RunDirectory
+from proas.training.run_directory import RunDirectory, processor
 
 __all__ = ["LATE", "SERIES", "Record", "Results", "condense", "read_results", "write_record"]
 
@@ -276,15 +276,7 @@ def _outcomes(directory: RunDirectory, temperatures: Sequence[str], repeats: int
 
 
 def _host() -> dict[str, Any]:
-    return {"processor": _processor(), "cores": os.cpu_count(), "platform": platform.platform()}
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return {"processor": processor(), "cores": os.cpu_count(), "platform": platform.platform()}
 
 
 def _lines(document: Mapping[str, Any]) -> str:

@@ -83,7 +83,6 @@ class Conversation:
         tokens: Everything that was read and said so far.
         uniforms: The numbers that the draws take.
         ended: Why the episode is over; ``None`` while it is not.
-        score: How well the task has been met, where the environment says it.
         given: How many of the first steps were given.
     """
 
@@ -98,7 +97,6 @@ class Conversation:
         self.goal = env.goal_text
         self.steps: list[Step] = []
         self.ended: Ended | None = "success" if info.won else None
-        self.score = info.score
         self.tokens: list[int] = []
         self.starts: list[int] = []
         self.counts: list[int] = []
@@ -126,7 +124,6 @@ class Conversation:
         """Carry an action out and answer with what the environment says."""
         step, result = taken_step(self.env, action, self.follower, tokens=count)
         self.steps.append(step)
-        self.score = result.info.score
         if result.done:
             self.ended = ended_by(result.info)
         return result.observation
@@ -144,7 +141,7 @@ class Conversation:
             steps=tuple(self.steps),
             success=self.ended == "success",
             reward=sum(step.reward for step in self.steps),
-            score=self.score,
+            score=self.env.info.score,
             ended=self.ended or "stopped",
         )
         return Episode(

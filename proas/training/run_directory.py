@@ -33,7 +33,7 @@ from proas.rollout_files import write_rollouts
 from proas.rollouts import Rollout
 from proas.training.config import TrainConfig
 
-__all__ = ["RunDirectory", "software"]
+__all__ = ["RunDirectory", "processor", "software"]
 
 FORM = 1
 """Version of the layout."""
@@ -175,6 +175,14 @@ class RunDirectory:
         """The result; ``None`` while there is none."""
         file = self.path / "final.json"
         return _read_json(file) if file.is_file() else None
+
+
+def processor() -> str:
+    """Name of the machine's processor, as far as the system tells."""
+    listing = Path("/proc/cpuinfo")
+    lines = listing.read_text(encoding="utf-8").splitlines() if listing.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
 
 
 def software() -> dict[str, str]:

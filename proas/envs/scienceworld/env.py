@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from proas.envs.base import Info, RewardSettings, StepResult, begun, check_step_limit
@@ -69,21 +70,8 @@ class ScienceWorldInfo(Info):
         return self._told
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuilt, (self.valid, self.won, self.truncated, self.steps, self.score, self.admissible, self.facts)
-
-
-def _rebuilt(*fields: Any) -> ScienceWorldInfo:
-    valid, won, truncated, steps, score, admissible, facts = fields
-    return ScienceWorldInfo(
-        _passed,
-        valid=valid,
-        won=won,
-        truncated=truncated,
-        steps=steps,
-        score=score,
-        admissible=admissible,
-        facts=facts,
-    )
+        plain = {name: getattr(self, name) for name in ("valid", "won", "truncated", "steps", "score")}
+        return partial(ScienceWorldInfo, _passed, **plain, admissible=self.admissible, facts=self.facts), ()
 
 
 def _passed(name: str) -> Any:

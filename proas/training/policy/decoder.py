@@ -137,10 +137,11 @@ class _Reading:
         return long if self.rows is None else long[self.rows]
 
 
-def _readings(counts: Tensor, lengths: Tensor) -> list[_Reading]:
-    """Group sequences ``(B,)`` by how many tokens they read, ``counts``, after ``lengths`` that they hold."""
-    row = torch.repeat_interleave(torch.arange(len(counts)), counts)
-    column = torch.arange(len(row)) - (counts.cumsum(0) - counts)[row]
+def _readings(row: Tensor, column: Tensor, counts: Tensor, lengths: Tensor) -> list[_Reading]:
+    """Group sequences ``(B,)`` by how many tokens they read, ``counts``, after ``lengths`` that they hold.
+
+    ``row`` and ``column``, ``(N,)``, say of each token whose it is and which of them.
+    """
     if int(counts.max()) == 1:
         return [_Reading(None, torch.arange(len(row)), row, column, _mask(counts, lengths))]
     readings: list[_Reading] = []
@@ -267,9 +268,9 @@ class Decoder(nn.Module):
             Hidden state of each row's last token, ``(B, D)``; meaningless for a row without any.
         """
         cache.reserve(tokens.shape[1])
-        readings = _readings(counts, cache.lengths)
         row, column = (torch.arange(tokens.shape[1]) < counts.unsqueeze(1)).nonzero(as_tuple=True)
         place = cache.lengths[row] + column
+        readings = _readings(row, column, counts, cache.lengths)
         x = self._embed(tokens[row, column])
         cos, sin = self._rotation(place)
         for layer, block in enumerate(self._blocks()):
