@@ -84,10 +84,12 @@ class ShapingConfig(BaseModel):
             of the distance (:func:`proas.shaping.distance.potential`), in groups without any other signal too.
         distance_weight: What a step of a shortest way gains on average, in units of the advantage.
         distance_gamma: Discount of the potential, in (0, 1].
+        distance_gains: Give each step what it gains by the potential ``as_given``, or a control that keeps a rollout's
+            sum: ``shuffled`` within the rollout, or ``even`` over its reasonable steps.
         labels: Use the verdicts ``as_given``, dealt out at ``random`` over the batch at the same rate, or
             ``shuffled`` within each rollout.
         prune_edges: Fraction of the graph's edges that labels treat as absent, chosen by transition key and seed.
-        seed: Seed of ``labels`` and ``prune_edges``.
+        seed: Seed of ``labels``, ``distance_gains`` and ``prune_edges``.
         progress_as: Use progress for ``shaping``, or add it to the ``reward`` instead (the paper's ablation PR).
         progress_bonus: Reward of a progress step when ``progress_as`` is ``reward``; in units of the reward.
         mui: Mask unreasonable incentives.
@@ -126,6 +128,7 @@ class ShapingConfig(BaseModel):
     distance: DistanceUse = "none"
     distance_weight: Annotated[float, Field(ge=0.0)] = 0.2
     distance_gamma: Annotated[float, Field(gt=0.0, le=1.0)] = 0.95
+    distance_gains: Literal["as_given", "shuffled", "even"] = "as_given"
     labels: Literal["as_given", "random", "shuffled"] = "as_given"
     prune_edges: Fraction = 0.0
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
@@ -149,6 +152,9 @@ class ShapingConfig(BaseModel):
         if config.prune_edges and config.verdicts != "graph":
             message = f"prune_edges={config.prune_edges:g} prunes the graph, but verdicts={config.verdicts} uses none"
             raise UsageError(message, hint="set verdicts=graph, or prune_edges=0")
+        if config.distance_gains != "as_given" and config.distance != "potential":
+            message = f"distance_gains={config.distance_gains} has nothing to act on: distance={config.distance}"
+            raise UsageError(message, hint="set distance=potential, or distance_gains=as_given")
         return config
 
     @property

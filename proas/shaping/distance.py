@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from proas.shaping.frame import Frame
-from proas.shaping.ragged import Bools, Floats
+from proas.shaping.ragged import Bools, Floats, sum_by_owner
 
-__all__ = ["StepDistances", "potential", "potential_gains"]
+__all__ = ["StepDistances", "even_gains", "potential", "potential_gains", "shuffled_gains"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,24 @@ def potential_gains(frame: Frame, distances: StepDistances, gamma: float) -> Flo
         if known.any():
             gains[own] = np.diff(potential(_carried(met, known), starts[frame.tasks[i]], gamma))
     return gains
+
+
+def shuffled_gains(frame: Frame, gains: Floats, seed: int) -> Floats:
+    """A control: the gains ``(S,)`` of each rollout at other steps of it, so that their sum alone is kept."""
+    return gains[np.lexsort((frame.draws(seed), frame.owner))]
+
+
+def even_gains(frame: Frame, gains: Floats, kept: Bools) -> Floats:
+    """A control: what each rollout gains in all, ``(S,)``, spread evenly over its steps that a mask keeps.
+
+    It rewards a way to the goal as much as the distances do and says no more of its steps than the mask. Where a
+    rollout has no such step, all of its steps take a share.
+    """
+    size = len(frame.rollouts)
+    sharing = kept | (sum_by_owner(kept.astype(np.float64), frame.owner, size) == 0)[frame.owner]
+    shares = sum_by_owner(sharing.astype(np.float64), frame.owner, size)
+    each = sum_by_owner(gains, frame.owner, size) / np.maximum(shares, 1.0)
+    return np.where(sharing, each[frame.owner], 0.0)
 
 
 def _carried(met: Floats, known: Bools) -> Floats:

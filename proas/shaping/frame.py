@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +77,15 @@ class Frame:
     def segment(self, i: int) -> slice:
         """The steps of rollout ``i`` in arrays of shape ``(S,)``."""
         return slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+
+    def draws(self, seed: int) -> Floats:
+        """A uniform number for each step, ``(S,)``, that depends on the seed, the rollout's id and its place only."""
+        drawn = np.empty(self.owner.size)
+        for i, rollout in enumerate(self.rollouts):
+            digest = blake2b(f"{seed}:{rollout.id}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            own = self.segment(i)
+            drawn[own] = np.random.default_rng(int.from_bytes(digest)).random(own.stop - own.start)
+        return drawn
 
     def sum_by_rollout(self, values: npt.NDArray[np.generic]) -> Floats:
         """Sums over the steps of each rollout, ``(N,)``."""

@@ -10,7 +10,7 @@ from proas.errors import DataError
 from proas.rollouts import Reject, Rollout, RolloutBatch
 from proas.shaping.config import ShapingConfig
 from proas.shaping.diagnostics import Diagnostics, Growth, StepVerdicts, measure
-from proas.shaping.distance import StepDistances, potential_gains
+from proas.shaping.distance import StepDistances, even_gains, potential_gains, shuffled_gains
 from proas.shaping.eq7 import apr_measure, apr_scope, apr_weights, mui_weights
 from proas.shaping.estimators import LossUnit, anchor_advantages, group_outcomes, grpo, token_weights
 from proas.shaping.frame import Frame, anchors_of, given_advantages, success_of
@@ -74,7 +74,7 @@ def shape(batch: RolloutBatch, config: ShapingConfig, *, growth: Growth | None =
     verdicts = verdicts_of(frame, config) if config.needs_verdicts else _unjudged(frame, config)
     with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of floats is named below
         base = _base_advantages(frame, verdicts, config)
-        gains = _gains(frame, config)
+        gains = _gains(frame, verdicts, config)
         base = _with_groups_that_gain(frame, base, gains)
         weighted = base.steps * _weights(frame, verdicts, base.steps, config)
         shaped = weighted + gains + 0.0  # no -0.0
@@ -133,11 +133,16 @@ def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) ->
     return _Base([float(value) for value in trajectory], steps, kept)
 
 
-def _gains(frame: Frame, config: ShapingConfig) -> Floats:
+def _gains(frame: Frame, verdicts: Verdicts, config: ShapingConfig) -> Floats:
     """What each step's advantage gains by the potential of the distance to the goal, ``(S,)``."""
     if config.distance != "potential":
         return np.zeros(frame.owner.size)
-    return config.distance_weight * potential_gains(frame, StepDistances.of(frame), config.distance_gamma)
+    gains = config.distance_weight * potential_gains(frame, StepDistances.of(frame), config.distance_gamma)
+    if config.distance_gains == "shuffled":
+        return shuffled_gains(frame, gains, config.seed)
+    if config.distance_gains == "even":
+        return even_gains(frame, gains, verdicts.reasonable)
+    return gains
 
 
 def _with_groups_that_gain(frame: Frame, base: _Base, gains: Floats) -> _Base:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 import numpy as np
 
@@ -163,13 +162,13 @@ def randomise(verdicts: Verdicts, frame: Frame, seed: int) -> Verdicts:
     steps = np.flatnonzero(verdicts.judged[frame.owner])
     kinds = np.sort(_kinds(verdicts)[steps])
     dealt = _kinds(verdicts)
-    dealt[steps[np.argsort(_draws(frame, seed)[steps], kind="stable")]] = kinds
+    dealt[steps[np.argsort(frame.draws(seed)[steps], kind="stable")]] = kinds
     return _from_kinds(dealt, verdicts, frame)
 
 
 def shuffle(verdicts: Verdicts, frame: Frame, seed: int) -> Verdicts:
     """Labels shuffled within each rollout: the same share of each, at other steps."""
-    order = np.lexsort((_draws(frame, seed), frame.owner))
+    order = np.lexsort((frame.draws(seed), frame.owner))
     steps = verdicts.judged[frame.owner]
     kinds = _kinds(verdicts)
     return _from_kinds(np.where(steps, kinds[order], kinds), verdicts, frame)
@@ -249,16 +248,6 @@ def _from_kinds(kinds: Ints, verdicts: Verdicts, frame: Frame) -> Verdicts:
     progress = kinds >= 2
     drift = np.where(verdicts.judged[frame.owner], future_count(~progress, frame.offsets), verdicts.drift)
     return replace(verdicts, reasonable=kinds % 2 == 1, progress=progress, drift=drift)
-
-
-def _draws(frame: Frame, seed: int) -> Floats:
-    """A uniform number for each step that depends on the seed, the rollout's id and the step's place only."""
-    draws = np.empty(frame.owner.size)
-    for i, rollout in enumerate(frame.rollouts):
-        digest = blake2b(f"{seed}:{rollout.id}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        own = frame.segment(i)
-        draws[own] = np.random.default_rng(int.from_bytes(digest)).random(own.stop - own.start)
-    return draws
 
 
 def _uniform_of_keys(keys: list[str], seed: int) -> Floats:

@@ -41,7 +41,6 @@ Positive = Annotated[float, Field(gt=0.0)]
 Natural = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 
-
 # What an arm's name leaves out: what all arms share or what names it; what a control without a graph has no use for.
 _ALIKE = frozenset({"rows", "penalty_only_groups", "invalid_penalty", "verdicts"})
 _OF_THE_GRAPH = frozenset({"purification", "order", "evolve", "prune_edges", "min_support", "info_seeking"})
@@ -189,6 +188,7 @@ class EvaluationSettings(_Settings):
     Attributes:
         every: Iterations between evaluations; 0 for none but the last.
         tasks: Tasks evaluated on.
+        choice: Which tasks: another number chooses others.
         repeats: Episodes of each.
         temperatures: Of drawing; 0 is greedy. The first one decides on the warm start.
         seed: Of the draws, apart from the run's, so that all runs are measured alike.
@@ -196,6 +196,7 @@ class EvaluationSettings(_Settings):
 
     every: Natural = 5
     tasks: Count = 64
+    choice: Natural = 0
     repeats: Count = 1
     temperatures: Annotated[tuple[Annotated[float, Field(ge=0.0)], ...], Field(min_length=1)] = (0.4, 1.0)
     seed: Natural = 7
@@ -210,8 +211,7 @@ class TrainConfig(_Settings):
         data: Its data; empty for the environment's default.
         options: Its options.
         train_split: Folder of the training tasks where the data has splits.
-        valid_split: Folder of the validation tasks where the data has splits; where it has none, as many training
-            tasks as are evaluated are held out.
+        valid_split: Folder of the validation tasks where the data has splits; else training tasks are held out.
         algorithm: What makes the base advantage.
         shaping: Settings of the shaping. Without ``--proas`` neither MUI nor APR is in force.
         seed: Source of all randomness.

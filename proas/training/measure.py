@@ -72,7 +72,7 @@ def measure_run(
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
         own = split is None and data is None
         count = tasks or (validation_count(config, len(world.tasks)) if own else len(world.tasks))
-        chosen = fixed_tasks(world, count)
+        chosen = fixed_tasks(world, count, config.evaluation.choice)
     spec = ShardSpec.of(config, stored.policy, where, where)
     how = PlaySettings(
         group_size=repeats,

@@ -102,7 +102,8 @@ def measure_prompted(
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
         own = split is None and data is None
         available = len(world.tasks)
-        chosen = fixed_tasks(world, tasks or (validation_count(config, available) if own else available))
+        count = tasks or (validation_count(config, available) if own else available)
+        chosen = fixed_tasks(world, count, config.evaluation.choice)
         counts = [repeats if temperature > 0 else 1 for temperature in drawn]
         total = sum(counts) * len(chosen)
         played: list[list[Rollout]] = []

@@ -53,15 +53,15 @@ def find_split(data: Path, name: str) -> Path | None:
     return next((folder for folder in found if folder.is_dir()), None)
 
 
-def fixed_tasks(world: World, count: int) -> list[str]:
-    """Playable tasks that are the same for every run: those whose keys' digests come first.
+def fixed_tasks(world: World, count: int, choice: int = 0) -> list[str]:
+    """Playable tasks that are the same for every run: those whose keys' digests come first; others by another choice.
 
     Raises:
         DataError: There is none that can be played.
     """
     env = world.environment()
     chosen: list[str] = []
-    for task in sorted(world.tasks, key=lambda key: digest("fixed", key)):
+    for task in sorted(world.tasks, key=lambda key: digest("fixed", *([choice] if choice else []), key)):
         if len(chosen) >= count:
             break
         try:

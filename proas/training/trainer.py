@@ -159,10 +159,11 @@ class Trainer:
     # Beginning
 
     def _validation_tasks(self, world: World) -> list[str]:
+        wanted = self.config.evaluation
         if self._splits.held_out:
-            return fixed_tasks(world, min(self.config.evaluation.tasks, max(1, len(world.tasks) // 2)))
+            return fixed_tasks(world, min(wanted.tasks, max(1, len(world.tasks) // 2)), wanted.choice)
         with closing(open_world(EnvSpec(self.config.env, self._splits.valid, self.config.options))) as measured:
-            tasks = fixed_tasks(measured, self.config.evaluation.tasks)
+            tasks = fixed_tasks(measured, wanted.tasks, wanted.choice)
             self._wanted = expert_verbs(measured, tasks[:_LOOKED_AT])
             return tasks
 

@@ -123,7 +123,8 @@ class Bench:
 
     def validation_tasks(self) -> list[str]:
         """The run's own validation tasks; the source's data must be theirs."""
-        return fixed_tasks(self.world, validation_count(self.config, len(self.world.tasks)))
+        count = validation_count(self.config, len(self.world.tasks))
+        return fixed_tasks(self.world, count, self.config.evaluation.choice)
 
     def training_tasks(self) -> list[str]:
         """The run's own training tasks; the source's data must be theirs."""

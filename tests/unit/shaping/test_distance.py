@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proas.errors import UsageError
 from proas.rollouts import RolloutBatch
 from proas.shaping import Diagnostics, ShapingConfig, preset, shape
-from proas.shaping.distance import StepDistances, potential, potential_gains
+from proas.shaping.distance import StepDistances, even_gains, potential, potential_gains
 from proas.shaping.frame import Frame
 
 PLAIN = ShapingConfig(mui=False, apr="none", invalid_penalty=0.0)
@@ -99,6 +99,63 @@ def test_gains_telescope(rollout, far, gamma):
         return
     ends = potential(np.array([float(known[0]), float(known[-1])]), float(start), gamma)
     assert gains.sum() == pytest.approx(ends[1] - ends[0], abs=1e-9)
+
+
+# Controls that keep a rollout's sum
+
+
+def _graphless(gains, **more):
+    told = {"distance": "potential", "distance_weight": 1.0, "distance_gamma": 1.0, "distance_gains": gains, **more}
+    return PLAIN.updated(told)
+
+
+def test_even_gains_by_hand(walk, batch):
+    """From 3 away to the goal: 3 gained in all, by 5 steps alike; under the loop mask by the 3 that lie in no loop."""
+    far, states = [3, 2, 3, 2, 1, 0], ["a", "b", "a", "b", "c", "d"]
+    one = walk("x", far).model_copy(update={"success": False})
+    assert _advantages(shape(batch([one]), _graphless("even"))) == [pytest.approx([0.6] * 5)]
+    looped = [
+        step.model_copy(update={"state": walk(s, [0, 0]).start}) for step, s in zip(one.steps, states[1:], strict=True)
+    ]
+    one = one.model_copy(update={"start": walk("a", [0, 0]).start, "steps": tuple(looped)})
+    masked = _graphless("even", mui=True, verdicts="loop_mask")
+    assert _advantages(shape(batch([one]), masked)) == [pytest.approx([0.0, 0.0, 1.0, 1.0, 1.0])]
+
+
+def test_a_rollout_of_which_nothing_is_kept_shares_among_all_its_steps(walk):
+    frame = Frame.of(RolloutBatch((walk("a", [2, 1, 0]), walk("b", [2, 2, 1]))))
+    kept = np.array([False, False, True, False])
+    assert even_gains(frame, np.array([1.0, 1.0, 0.0, 1.0]), kept).tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+@given(st.lists(st.lists(FAR, min_size=1, max_size=9), min_size=1, max_size=4), st.integers(0, 9))
+def test_controls_keep_what_each_rollout_gains(rollout, fars, seed):
+    rollouts = [_measured(rollout(f"r{i}", list(range(len(far)))), far) for i, far in enumerate(fars)]
+    batch = RolloutBatch(tuple(rollouts))
+    true, *dealt = (
+        shape(batch, _graphless(gains, seed=seed)).batch.rollouts for gains in ("as_given", "shuffled", "even")
+    )
+    for i, one in enumerate(true):
+        own = [step.advantage for step in one.steps]
+        assert sorted(step.advantage for step in dealt[0][i].steps) == sorted(own)
+        even = [step.advantage for step in dealt[1][i].steps]
+        assert even == pytest.approx([sum(own) / max(len(own), 1)] * len(own))
+
+
+def test_shuffled_gains_are_at_other_places_and_the_same_in_any_order_of_the_batch(walk, batch):
+    one, two = walk("a", [9, 8, 8, 8, 8, 8, 8, 8, 8]), walk("b", [9, 8, 8, 8, 8, 8, 8, 8, 8])
+    places = {
+        seed: _advantages(shape(batch([one, two]), _graphless("shuffled", seed=seed)))[0].index(1.0)
+        for seed in range(9)
+    }
+    assert len(set(places.values())) > 3
+    turned = _advantages(shape(batch([two, one]), _graphless("shuffled")))
+    assert turned[::-1] == _advantages(shape(batch([one, two]), _graphless("shuffled")))
+
+
+def test_gains_cannot_be_dealt_out_where_there_are_none():
+    with pytest.raises(UsageError, match="distance_gains=even has nothing to act on: distance=none"):
+        PLAIN.updated({"distance_gains": "even"})
 
 
 def test_a_circle_earns_nothing(walk, batch):

@@ -35,6 +35,13 @@ def test_fixed_tasks_do_not_depend_on_anything_but_their_keys(world: AlfWorldWor
     assert len(fixed_tasks(world, 100)) == 12
 
 
+def test_another_choice_is_of_other_tasks(world: AlfWorldWorld) -> None:
+    chosen = {tuple(sorted(fixed_tasks(world, 4, choice))) for choice in range(4)}
+    assert len(chosen) == 4
+    assert fixed_tasks(world, 4, 2) == fixed_tasks(world, 4, 2)
+    assert sorted(fixed_tasks(world, 12, 1)) == sorted(fixed_tasks(world, 12))
+
+
 def test_the_stream_takes_every_task_once_before_any_twice(world: AlfWorldWorld) -> None:
     stream = TaskStream(world, world.tasks, seed=3)
     first = [stream.take(4) for _ in range(3)]
