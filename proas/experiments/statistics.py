@@ -61,12 +61,14 @@ class Difference:
         over_seeds: Late success, mean with Student's interval over the seeds that both have; ``None`` where they share
             none.
         over_run: The same of the run's mean.
+        over_last: The same of the last evaluation alone.
         over_tasks: 95 % interval of the bootstrap over evaluated tasks; ``None`` where outcomes were not kept.
         higher: Seeds in which this arm is higher.
     """
 
     over_seeds: Interval | None
     over_run: Interval | None
+    over_last: Interval | None
     over_tasks: tuple[float, float] | None
     higher: int
 
@@ -77,6 +79,10 @@ class Difference:
     def shown_over_run(self) -> str:
         """The run's mean in the same way."""
         return "-" if self.over_run is None else self.over_run.shown()
+
+    def shown_over_last(self) -> str:
+        """The last evaluation's in the same way."""
+        return "-" if self.over_last is None else self.over_last.shown()
 
     def shown_over_tasks(self) -> str:
         """The bootstrap's interval."""
@@ -240,7 +246,7 @@ def _arm(name: str, found: Mapping[str, Mapping[int, Record]], plan: Plan, tempe
         records=records,
         early={t: Spread.of([_early(record, t) for record in mine]) for t in temperatures},
         late={t: Spread.of([_late(record, t) for record in mine]) for t in temperatures},
-        last={t: Spread.of([record.evaluations[t]["success"][-1] for record in mine]) for t in temperatures},
+        last={t: Spread.of([_last(record, t) for record in mine]) for t in temperatures},
         score={t: Spread.of([_score(record, t) for record in mine]) for t in temperatures},
         rollouts=Spread.of([_late_rollouts(record) for record in mine]),
         reached=reached,
@@ -258,6 +264,10 @@ def _early(record: Record, temperature: str) -> float:
 
 def _late(record: Record, temperature: str) -> float:
     return float(np.mean(record.evaluations[temperature]["success"][-LATE:]))
+
+
+def _last(record: Record, temperature: str) -> float:
+    return record.evaluations[temperature]["success"][-1]
 
 
 def _whole(record: Record, temperature: str) -> float:
@@ -302,10 +312,12 @@ def _difference(own: Mapping[int, Record], other: Mapping[int, Record], temperat
     shared = sorted(own.keys() & other.keys())
     pairs = [_late(own[seed], temperature) - _late(other[seed], temperature) for seed in shared]
     runs = [_whole(own[seed], temperature) - _whole(other[seed], temperature) for seed in shared]
+    ends = [_last(own[seed], temperature) - _last(other[seed], temperature) for seed in shared]
     tasks = [_paired_tasks(own[seed], other[seed], temperature) for seed in shared]
     return Difference(
         over_seeds=Interval.of(pairs) if pairs else None,
         over_run=Interval.of(runs) if runs else None,
+        over_last=Interval.of(ends) if ends else None,
         over_tasks=_bootstrap([rows for rows in tasks if rows is not None]) if None not in tasks else None,
         higher=sum(pair > 0 for pair in pairs),
     )

@@ -102,18 +102,18 @@ def _differences(found: Findings, temperature: str) -> Table | None:
             found.plan.against(arm.name)[place] for arm in found.arms if place < len(found.plan.against(arm.name))
         }
         head = f"late, against {others.pop()}" if len(others) == 1 else _NAMED
-        columns += [head, "over the run", "late, over tasks", "late, higher in"]
+        columns += [head, "over the run", "last", "late, over tasks", "late, higher in"]
     rows = []
     for arm in found.arms:
         cells = [arm.name]
         for place in range(places):
-            cells += _against(found, arm, temperature, place, named=columns[1 + 4 * place] == _NAMED)
+            cells += _against(found, arm, temperature, place, named=columns[1 + 5 * place] == _NAMED)
         rows.append(tuple(cells))
     caption = (
-        f"Difference in success at T={temperature}, in points: late, and the mean of all evaluations after the start, "
-        "each with the mean over seeds and the paired 95 % interval (Student's t, as many pairs as seeds); the "
-        "interval when the evaluated tasks are drawn anew instead (paired bootstrap, 2,000 draws); in how many seeds "
-        "the arm is higher."
+        f"Difference in success at T={temperature}, in points: late, the mean of all evaluations after the start, and "
+        "the last one alone, each with the mean over seeds and the paired 95 % interval (Student's t, as many pairs as "
+        "seeds, none for fewer than three); the interval when the evaluated tasks are drawn anew instead (paired "
+        "bootstrap, 2,000 draws); in how many seeds the arm is higher."
     )
     name = f"differences at T={temperature}"
     return Table(name, f"Paired differences at T={temperature}", caption, tuple(columns), tuple(rows))
@@ -126,9 +126,10 @@ def _against(found: Findings, arm: ArmResult, temperature: str, place: int, *, n
     others = found.plan.against(arm.name)
     difference = arm.against[temperature].get(others[place]) if place < len(others) else None
     if difference is None:
-        return ["-", "-", "-", "-"]
+        return ["-"] * 5
     shown = f"{others[place]}: {difference.shown()}" if named else difference.shown()
-    return [shown, difference.shown_over_run(), difference.shown_over_tasks(), difference.shown_higher()]
+    over = [difference.shown_over_run(), difference.shown_over_last(), difference.shown_over_tasks()]
+    return [shown, *over, difference.shown_higher()]
 
 
 def _speed(found: Findings, temperature: str) -> Table | None:

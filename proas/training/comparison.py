@@ -24,6 +24,7 @@ _T95 = (
     *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
 )
 _LATE = 3
+_LEAST_PAIRS = 3
 _PARTS = ("environment", "policy", "passing", "graph", "shaping", "update")
 
 
@@ -46,7 +47,11 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean of paired differences with its 95 % interval; no bounds for a single pair."""
+    """A mean of paired differences with its 95 % interval; no bounds for fewer than three pairs.
+
+    With two, Student's t multiplies half of their distance by 12.7: it is as wide, or by luck as narrow, as they happen
+    to fall, and says nothing that the mean does not.
+    """
 
     mean: float
     low: float | None
@@ -58,7 +63,7 @@ class Interval:
         """Of paired differences."""
         n = len(differences)
         mean = float(np.mean(differences))
-        if n < 2:
+        if n < _LEAST_PAIRS:
             return cls(mean, None, None, n)
         half = (_T95[n - 2] if n - 2 < len(_T95) else 1.960) * float(np.std(differences, ddof=1)) / n**0.5
         return cls(mean, mean - half, mean + half, n)

@@ -51,16 +51,26 @@ def test_a_score_that_says_more_than_success_is_shown(plan: Plan, record: MakeRe
     assert cells["score, T=0.4"] == "45.5"  # mean of 4.0 and 5.0 + 0.1, of 10
 
 
-def test_differences_are_paired_by_seed(found: Findings) -> None:
+def test_differences_are_paired_by_seed(plan: Plan, record: MakeRecord) -> None:
+    third = {"grpo": GRPO[0], "proas": [0.1, 0.3, 0.5, 0.5, 0.5]}
+    records = [record(arm, seed, of[seed]) for arm, of in (("grpo", GRPO), ("proas", PROAS)) for seed in (0, 1)]
+    records += [record(arm, 2, success) for arm, success in third.items()]
+    found = findings(plan.with_seeds((0, 1, 2)), Results(tuple(records)))
     cells = row(found, "differences at T=0.4", "proas")
-    # Late: 0.6 - 0.4 = 0.2 and 0.8 - 0.5 = 0.3; mean 0.25, t(1) = 12.706, s / sqrt(2) = 0.05.
-    assert cells["late, against grpo"] == "+25.0 [-38.5, +88.5]"
+    # Late: 0.6 - 0.4, 0.8 - 0.5 and 0.5 - 0.4; mean 0.2, s = 0.1, t(2) = 4.303, over sqrt(3).
+    assert cells["late, against grpo"] == "+20.0 [-4.8, +44.8]"
     assert cells["late, higher in"] == "-"  # that of the second reference, which has no records
-    # Over the run: 0.55 - 0.35 = 0.2 and 0.725 - 0.45 = 0.275; mean 0.2375, s / sqrt(2) = 0.0375.
     own = next(c for c in table(found, "differences at T=0.4").rows if c[0] == "proas")
-    assert (own[2], own[4]) == ("+23.8 [-23.9, +71.4]", "2 of 2")
+    # Over the run: 0.55 - 0.35, 0.725 - 0.45 and 0.45 - 0.35; mean 0.1917, s = 0.0878.
+    # The last alone: 0.7 - 0.5, 0.8 - 0.6 and 0.5 - 0.5; mean 0.1333, s = 0.1155.
+    assert own[2:4] == ("+19.2 [-2.6, +41.0]", "+13.3 [-15.4, +42.0]")
+    assert own[5] == "3 of 3"
     # The records solve half as much at the other temperature.
-    assert row(found, "differences at T=1", "proas")["late, against grpo"] == "+12.5 [-19.3, +44.3]"
+    assert row(found, "differences at T=1", "proas")["late, against grpo"] == "+10.0 [-2.4, +22.4]"
+
+
+def test_two_seeds_have_no_interval(found: Findings) -> None:
+    assert row(found, "differences at T=0.4", "proas")["late, against grpo"] == "+25.0"
 
 
 def test_targets_reached_or_not(found: Findings) -> None:

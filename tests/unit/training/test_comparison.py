@@ -44,10 +44,11 @@ def test_an_iteration_reaches_a_target_once() -> None:
 
 
 def test_intervals_by_hand() -> None:
-    found = Interval.of([0.1, 0.3])
-    # s = 0.1414, s / sqrt(2) = 0.1, t(1) = 12.706
-    assert (found.mean, found.low, found.high) == pytest.approx((0.2, 0.2 - 1.2706, 0.2 + 1.2706))
-    assert Interval.of([0.1]).low is None
+    found = Interval.of([0.1, 0.2, 0.3])
+    # s = 0.1, s / sqrt(3) = 0.0577, t(2) = 4.303
+    assert (found.mean, found.low, found.high) == pytest.approx((0.2, 0.2 - 0.2484, 0.2 + 0.2484), abs=1e-4)
+    for few in ([0.1], [0.1, 0.3]):
+        assert Interval.of(few).low is None
     assert Spread.of([0.5]).deviation is None
 
 
