@@ -94,6 +94,9 @@ class ShapingConfig(BaseModel):
         progress_bonus: Reward of a progress step when ``progress_as`` is ``reward``; in units of the reward.
         mui: Mask unreasonable incentives.
         mask_signs: Mask steps of ``positive`` advantage, or of ``both`` signs; the latter takes the place of APR.
+        mask_mass: What the mask takes from a rollout's positive advantages is ``lost``, or ``moved`` to the steps that
+            it keeps, in proportion, so that the rollout's positive advantages sum to what they were.
+        kept_bonus: What each reasonable step of a success gains, whatever its group did; in units of the advantage.
         epsilon_mask: Weight that a masked step keeps, in [0, 1]; 0 is the paper's mask.
         soft_mask: Let a masked step keep its match confidence (:func:`proas.shaping.verdicts.match_confidence`).
         apr: Penalty redistribution in proportion to future ``drift``, ``none``, or a control: ``suffix`` (steps left,
@@ -136,6 +139,8 @@ class ShapingConfig(BaseModel):
     progress_bonus: Annotated[float, Field(ge=0.0)] = 0.1
     mui: bool = True
     mask_signs: Literal["positive", "both"] = "positive"
+    mask_mass: Literal["lost", "moved"] = "lost"
+    kept_bonus: Annotated[float, Field(ge=0.0)] = 0.0
     epsilon_mask: Fraction = 0.0
     soft_mask: bool = False
     apr: AprForm = "drift"
@@ -172,7 +177,7 @@ class ShapingConfig(BaseModel):
     def needs_verdicts(self) -> bool:
         """Whether the result depends on which steps are reasonable or progress."""
         from_verdicts = self.redistribution in ("drift", "suffix")
-        return self.masks or from_verdicts or self.progress_as == "reward"
+        return self.masks or from_verdicts or self.progress_as == "reward" or self.kept_bonus > 0
 
     @property
     def needs_labels(self) -> bool:

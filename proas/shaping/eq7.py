@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 
 from proas.shaping.config import AprForm, AprScope
-from proas.shaping.ragged import Bools, Floats, Ints, future_count, owner_of, value_clusters
+from proas.shaping.ragged import Bools, Floats, Ints, future_count, owner_of, sum_by_owner, value_clusters
 
-__all__ = ["apr_measure", "apr_scope", "apr_weights", "eq7", "mui_weights"]
+__all__ = ["apr_measure", "apr_scope", "apr_weights", "eq7", "moved_weights", "mui_weights"]
 
 
 def mui_weights(
@@ -36,6 +36,27 @@ def mui_weights(
     """
     applies = base > 0 if signs == "positive" else base != 0
     return np.where(applies & ~reasonable, floor, 1.0)
+
+
+def moved_weights(base: Floats, weights: Floats, offsets: Ints) -> Floats:
+    """A mask's weights, enlarged so that the positive advantages of a rollout sum to what they were before the mask.
+
+    What is taken from masked steps goes to those that are kept, in proportion to their own advantage. A rollout of
+    which nothing positive is kept stays masked.
+
+    Args:
+        base: Base advantage of each step, ``(S,)``.
+        weights: The mask's, ``(S,)``.
+        offsets: ``(N + 1,)``.
+
+    Returns:
+        Weights, ``(S,)``.
+    """
+    owner, size = owner_of(offsets), len(offsets) - 1
+    gained = np.where(base > 0, base, 0.0)
+    before, after = sum_by_owner(gained, owner, size), sum_by_owner(weights * gained, owner, size)
+    factor = np.where(after > 0, before / np.where(after > 0, after, 1.0), 1.0)
+    return np.where(base > 0, weights * factor[owner], weights)
 
 
 def apr_measure(form: AprForm, drift: Ints, offsets: Ints) -> Floats:

@@ -11,7 +11,7 @@ from proas.rollouts import Reject, Rollout, RolloutBatch
 from proas.shaping.config import ShapingConfig
 from proas.shaping.diagnostics import Diagnostics, Growth, StepVerdicts, measure
 from proas.shaping.distance import StepDistances, even_gains, potential_gains, shuffled_gains
-from proas.shaping.eq7 import apr_measure, apr_scope, apr_weights, mui_weights
+from proas.shaping.eq7 import apr_measure, apr_scope, apr_weights, moved_weights, mui_weights
 from proas.shaping.estimators import LossUnit, anchor_advantages, group_outcomes, grpo, token_weights
 from proas.shaping.frame import Frame, anchors_of, given_advantages, success_of
 from proas.shaping.ragged import Bools, Floats, baseline, future_count, relative
@@ -58,7 +58,7 @@ def shape(batch: RolloutBatch, config: ShapingConfig, *, growth: Growth | None =
     """Compute base advantages and shape them.
 
     The estimator sees rewards and success only; shaping multiplies its result step by step with weights of at least 0,
-    and ``distance`` = potential adds what each step gains.
+    and ``distance`` = potential and ``kept_bonus`` add what each step gains.
     Tasks that the graph does not know pass through unchanged. The result for a rollout does not depend on the order of
     the batch.
 
@@ -134,7 +134,12 @@ def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) ->
 
 
 def _gains(frame: Frame, verdicts: Verdicts, config: ShapingConfig) -> Floats:
-    """What each step's advantage gains by the potential of the distance to the goal, ``(S,)``."""
+    """What each step's advantage gains beside the estimator's, ``(S,)``: a bonus, the potential of the distance."""
+    won = frame.success[frame.owner] & verdicts.reasonable & verdicts.judged[frame.owner]
+    return np.where(won, config.kept_bonus, 0.0) + _distance_gains(frame, verdicts, config)
+
+
+def _distance_gains(frame: Frame, verdicts: Verdicts, config: ShapingConfig) -> Floats:
     if config.distance != "potential":
         return np.zeros(frame.owner.size)
     gains = config.distance_weight * potential_gains(frame, StepDistances.of(frame), config.distance_gamma)
@@ -169,6 +174,8 @@ def _weights(frame: Frame, verdicts: Verdicts, base: Floats, config: ShapingConf
         if config.soft_mask:
             floor = np.maximum(match_confidence(verdicts, frame), config.epsilon_mask)
         weights *= mui_weights(base, verdicts.reasonable, signs=config.mask_signs, floor=floor)
+        if config.mask_mass == "moved":
+            weights = moved_weights(base, weights, frame.offsets)
     if form != "none":
         scope = apr_scope(form, config.apr_scope, verdicts.reasonable, verdicts.progress) & judged
         weights *= apr_weights(

@@ -87,6 +87,10 @@ def test_records_are_copied_and_all_else_is_kept(pair: RolloutBatch) -> None:
         # Only the self-loop is unreasonable; progress wants a new state: 1 0 0 1, D = 2, 2, 1, 0 on T = 1, 2.
         ({"verdicts": "moving"}, [1, 1, 1, 1], [1, 4 / 3, 2 / 3, 1]),
         ({"verdicts": "invalid_only"}, [1, 1, 1, 1], [1, 4 / 3, 2 / 3, 1]),
+        # Two of four steps are masked: the others take their share.
+        ({"mask_mass": "moved"}, [2, 0, 0, 2], [1, 1.5, 1, 0.5]),
+        ({"mask_mass": "moved", "epsilon_mask": 0.25}, [1.6, 0.4, 0.4, 1.6], [1, 1.5, 1, 0.5]),
+        ({"prune_edges": 1.0, "mask_mass": "moved"}, [0, 0, 0, 0], [1.6, 1.2, 0.8, 0.4]),
         ({"prune_edges": 1.0}, [0, 0, 0, 0], [1.6, 1.2, 0.8, 0.4]),
     ],
 )
@@ -96,6 +100,19 @@ def test_each_setting_by_hand(
     shaped = shape(pair, PAPER.updated(settings))
     assert advantages(shaped, "won") == near(*(ROOT * weight for weight in won))
     assert advantages(shaped, "lost") == near(*(-ROOT * weight for weight in lost))
+
+
+def test_a_bonus_goes_to_the_kept_steps_of_successes(rollout: Build, batch: Batch) -> None:
+    """Where all of a group succeed there is no advantage, and the bonus is all; an unknown task gets none."""
+    config = PAPER.updated({"kept_bonus": 0.5})
+    mixed = [rollout("won", [0, 1, 2, 1, 3], won=True, reasonable="1001"), rollout("lost", [0, 1], reasonable="1")]
+    shaped = shape(batch(mixed), config)
+    assert advantages(shaped, "won") == near(ROOT + 0.5, 0, 0, ROOT + 0.5)
+    assert advantages(shaped, "lost") == near(-ROOT)
+    both = [rollout(name, [0, 1, 2], won=True, reasonable="10") for name in ("one", "two")]
+    assert advantages(shape(batch(both), config), "one") == near(0.5, 0)
+    unknown = [rollout("far", [0, 1], won=True, covered=False)]
+    assert advantages(shape(batch(unknown), config), "far") == near(0)
 
 
 def test_information_seeking_steps_count_as_reasonable(rollout: Build, batch: Batch) -> None:
@@ -452,6 +469,7 @@ SETTINGS: list[dict[str, object]] = [
     {"progress_as": "reward"},
     {"mask_signs": "both", "epsilon_mask": 0.3, "penalty_only_groups": "drop"},
     {"apr": "reversed", "normalise": "mean"},
+    {"mask_mass": "moved", "rows": "step"},
 ]
 
 ONE = st.fixed_dictionaries(
