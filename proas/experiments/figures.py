@@ -145,12 +145,16 @@ def _training(found: Findings) -> Figure | None:
 
 
 def _columns(found: Findings) -> list[_Column]:
-    """Arms of one algorithm that are set against the same; those that are alone in that share a column."""
+    """Arms of one algorithm that are set against the same; those that are alone in that share columns.
+
+    Arms that a plan borrows have columns in the figures of the plan that they are of.
+    """
     there = {arm.name: arm for arm in found.arms}
+    borrowed = {name for names in found.plan.borrowed.values() for name in names}
     families: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in found.arms:
         against = found.plan.against(arm.name)
-        if arm.name not in against[: len(_REFERENCES)]:
+        if arm.name not in (*against[: len(_REFERENCES)], *borrowed):
             families.setdefault((against[0], found.plan.arms[arm.name].algorithm), []).append(arm)
     alone = [arms[0] for arms in families.values() if len(arms) == 1]
     together = [arms for arms in families.values() if len(arms) > 1]
@@ -158,8 +162,10 @@ def _columns(found: Findings) -> list[_Column]:
     for arms in [*together, alone]:
         size = -(-len(arms) // max(1, -(-len(arms) // len(_COLOURS))))  # as equal parts as can be
         for first in range(0, len(arms), max(1, size)):
-            against = found.plan.against(arms[first].name)[: len(_REFERENCES)]
-            references = tuple(there[name] for name in against if name in there)
+            named = (
+                (found.plan.baseline, *found.plan.references) if arms is alone else found.plan.against(arms[first].name)
+            )
+            references = tuple(there[name] for name in named[: len(_REFERENCES)] if name in there)
             columns.append(_Column(references, tuple(arms[first : first + size])))
     return columns or [_Column((), tuple(found.arms))]
 
