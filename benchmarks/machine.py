@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import sys
+from pathlib import Path
 
 import psutil
 
@@ -12,8 +14,10 @@ __all__ = ["machine"]
 
 
 def machine() -> dict[str, object]:
-    """The machine, and what else it does: call this before the measurement."""
+    """The machine, and what else it does: call this before the measurement. With the command, its paths shortened."""
+    words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
     return {
+        "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *words]),
         "processor": processor(),
         "cores": psutil.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
