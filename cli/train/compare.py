@@ -36,8 +36,9 @@ def compare(
 ) -> None:
     """Compare runs: success, speed-up at a target, where the time goes.
 
-    Runs of one arm (algorithm and shaping) differ in their seeds and are pooled: mean, sample standard deviation, and
-    the difference from the baseline paired by seed with its 95 % interval.
+    Runs that differ in their seeds alone are one arm and are pooled: mean, sample standard deviation, and the
+    difference from the baseline paired by seed with its 95 % interval. Runs of one method that differ in settings, in
+    the graph or in what they start from are arms of their own, named by what differs.
     """
     from proas.training.comparison import compare_runs
     from proas.training.report import write_report
@@ -55,23 +56,13 @@ def compare(
 
 
 def _table(found: Comparison) -> Table:
-    names = [
-        "seeds",
-        *(f"T={t:g}" for t in found.temperatures),
-        "rollouts",
-        "difference",
-        f"{found.target:.0%} after",
-        "speed-up",
-    ]
-    table = columns("arm", *names, right=tuple(names))
+    from proas.training.report import COLUMNS, measurements
+
+    names = [name.format(target=f"{found.target:.0%}") for name in COLUMNS]
+    table = columns("arm", "seeds", *names, right=("seeds", *names[1:]))
     for arm in found.arms:
-        table.add_row(
-            plain(arm.name),
-            str(len(arm.seeds)),
-            *(arm.final[t].shown() for t in found.temperatures),
-            arm.rollouts.shown(),
-            arm.difference.shown() if arm.difference is not None else "-",
-            "-" if arm.iterations_to_target is None else f"{arm.iterations_to_target:g}",
-            "-" if arm.speed_up is None else f"{arm.speed_up:.2f}",
-        )
+        named = (plain(arm.name), str(len(arm.seeds)))
+        for row in measurements(arm, found):
+            table.add_row(*named, *row)
+            named = (plain(""), "")
     return table

@@ -276,7 +276,7 @@ def labels(
 
     supports = _counts(support)
     if not supports or min(supports) < 1:
-        raise UsageError(f"--support {support}: give numbers of at least 1")
+        raise UsageError(f"--support {support}: give numbers of at least 1", hint="for example 1,2,3")
     settings = LabelSettings(tasks, group_size, rounds, supports, temperature, seed)
     newest = _trained_on(directory, split, data, None)
     connection = prepare(database, output)

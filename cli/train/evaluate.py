@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proas.cli.console import Output, columns, plain
-from proas.cli.options import LARGEST, Json, with_options
+from proas.cli.options import LARGEST, EnvOptions, Json, env_spec, with_options
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ class PromptedOptions:
     ] = 300.0
 
     def settings(self) -> PromptedSettings:
-        """As the library takes them. Raises ``UsageError`` where no model is named."""
+        """As the library takes them. Raises ``UsageError`` where no model or no endpoint is named."""
+        if not self.endpoint:
+            raise UsageError(f"where does {self.model} answer?", hint="give --endpoint URL")
         from proas.agents import EpisodeSettings, ModelChoice, Patience, Sampling
         from proas.training.prompted import PromptedSettings
 
@@ -101,6 +103,7 @@ def evaluate(
     data: Annotated[
         Path | None, typer.Option("--data", help="Other data of the same environment.", metavar="PATH")
     ] = None,
+    option: EnvOptions = None,
     checkpoint: Annotated[
         int | None,
         typer.Option("--checkpoint", min=0, max=LARGEST, help="Iteration; the last if not given.", metavar="N"),
@@ -139,7 +142,9 @@ def evaluate(
     chosen = tuple(temperature) if temperature else None
     if prompted.endpoint or prompted.model:
         _refuse_policy_options(checkpoint, workers)
-        _measure_prompted(prompted, output, run, split=split, data=data, drawn=chosen, tasks=tasks, repeats=repeats)
+        _measure_prompted(
+            prompted, output, run, split=split, data=data, option=option, drawn=chosen, tasks=tasks, repeats=repeats
+        )
         return
     if run is None:
         raise UsageError("nothing to measure is named", hint="give RUN, or --endpoint URL --model NAME")
@@ -148,7 +153,7 @@ def evaluate(
     from proas.training.run_directory import RunDirectory
 
     directory = RunDirectory(run)
-    directory.document()
+    options = env_spec(directory.config().env, data, option).options
     require_torch()
     from proas.training.measure import measure_run
 
@@ -157,6 +162,7 @@ def evaluate(
             directory,
             split=split,
             data=data,
+            options=options,
             iteration=checkpoint,
             temperatures=chosen,
             tasks=tasks,
@@ -174,6 +180,7 @@ def _measure_prompted(
     *,
     split: str | None,
     data: Path | None,
+    option: list[str] | None,
     drawn: tuple[float, ...] | None,
     tasks: int | None,
     repeats: int,
@@ -181,7 +188,10 @@ def _measure_prompted(
     from proas.cli.train.needs import require_torch
 
     settings = prompted.settings()
-    config = _settings(run, prompted.env, split, data)
+    config = _settings(run, prompted.env, data)
+    options = env_spec(config.env, data, option).options
+    if run is None:  # the tasks that any run under these options is measured on
+        config, options = config.updated({f"options.{name}": value for name, value in options.items()}), {}
     require_torch()
     from proas.training.prompted import measure_prompted
 
@@ -191,6 +201,7 @@ def _measure_prompted(
             settings,
             split=split,
             data=data if run is not None else None,
+            options=options,
             temperatures=drawn,
             tasks=tasks,
             repeats=repeats,
@@ -213,7 +224,7 @@ def _measure_prompted(
     output.result(document, title, _table(found.measured.evaluations), cost)
 
 
-def _settings(run: Path | None, env: str | None, split: str | None, data: Path | None) -> TrainConfig:
+def _settings(run: Path | None, env: str | None, data: Path | None) -> TrainConfig:
     """Settings of the run whose tasks are played, or those of a run that would be started on the data."""
     if run is not None:
         from proas.training.run_directory import RunDirectory

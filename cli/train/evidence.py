@@ -61,7 +61,7 @@ def run(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Do the runs of the report from nothing, then write the page from their results.
+    """Do the runs of the report from nothing, and the diagnoses that its plans name, then write the page.
 
     A call that was ended goes on where it was: runs that lie finished in DIR are kept.
     Arms that agree in all settings share their results across plans.
@@ -79,7 +79,16 @@ def run(
     chosen = [_narrowed(plan, runs) for plan in _plans(["smoke"] if smoke else plans)]
     outcomes: dict[str, Outcome] = {}
     with ending_children(), RunsView(output, "Evidence") as view:
-        doing = session(runs, database, output, view, folder=out, results=results, missing_only=missing)
+        doing = session(
+            runs,
+            database,
+            output,
+            view,
+            folder=out,
+            results=results,
+            missing_only=missing,
+            diagnoses=(results.parent / "diagnoses", _drawn(page, figures)),
+        )
         for plan in chosen:
             view.begin(plan.title)
             outcomes[plan.name] = doing.run(plan)
@@ -134,6 +143,9 @@ def _write(names: list[str] | None, results: Path, page: Path, figures: Path | N
     from proas.experiments.page import write_page
     from proas.experiments.records import read_results
 
-    folder = figures or page.parent / "images" / "evidence"
-    files, _ = write_page(_plans(names), read_results(results), page, folder)
+    files, _ = write_page(_plans(names), read_results(results), page, _drawn(page, figures))
     return files
+
+
+def _drawn(page: Path, figures: Path | None) -> Path:
+    return figures or page.parent / "images" / "evidence"

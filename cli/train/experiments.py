@@ -164,6 +164,7 @@ def session(
     folder: Path,
     results: Path,
     missing_only: bool = False,
+    diagnoses: tuple[Path, Path] | None = None,
 ) -> Session:
     """What does the runs."""
     from proas.experiments.session import Session
@@ -183,6 +184,7 @@ def session(
         data=options.data,
         keep_graphs=options.keep_graphs,
         missing_only=missing_only,
+        diagnoses=diagnoses,
     )
 
 

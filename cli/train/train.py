@@ -142,6 +142,7 @@ def train(
     where the shaping asks for it, shapes their advantages and updates the policy. The run's folder holds its
     settings, metrics, checkpoints and result. Ctrl-C ends a run; --resume goes on with it.
     """
+    from proas.training.inherited import with_policy_of
     from proas.training.run_directory import RunDirectory
 
     output = Output(json_wanted=json)
@@ -176,11 +177,14 @@ def train(
         config, graph_name, start = _stored(directory, chosen, settings, shaping, preset, init, other=proas or smoke)
     else:
         size = "smoke" if smoke else (preset or "tiny-alfworld")
-        by = shaping or (ShapingName.RECOMMENDED if proas else ShapingName.NONE)
+        by = _shaping(proas=proas, shaping=shaping)
         if smoke and data is None:
             chosen |= _samples(env or "alfworld")
         config = _settings(size, by, chosen, settings)
         config = config.updated({f"options.{k}": v for k, v in env_spec(config.env, data, option).options.items()})
+        _refuse_idle(config, by)
+        if init is not None:
+            config = with_policy_of(config, RunDirectory(init), assignments(settings))
         graph_name, start = _graph_name(directory.path) if config.uses_graph else "", init
     connection = _connection(config, database, output) if config.uses_graph else None
     if not resume:
@@ -198,6 +202,32 @@ def _settings(size: str, shaping: ShapingName, chosen: dict[str, Any], settings:
     return shaped_by(preset(size), shaping.value).updated({**chosen, **assignments(settings)})
 
 
+def _shaping(*, proas: bool, shaping: ShapingName | None) -> ShapingName:
+    from proas.errors import UsageError
+
+    if proas and shaping in (ShapingName.NONE, ShapingName.LOOP_MASK):
+        raise UsageError(
+            f"--proas shapes by the graph, and --shaping {shaping.value} does not", hint="leave one of them out"
+        )
+    return shaping or (ShapingName.RECOMMENDED if proas else ShapingName.NONE)
+
+
+def _refuse_idle(config: TrainConfig, shaping: ShapingName) -> None:
+    """What was asked for and would have no part in the run is a slip, not to be passed over."""
+    from proas.errors import UsageError
+
+    if config.algorithm == "sft" and shaping is not ShapingName.NONE:
+        raise UsageError(
+            f"sft only imitates: there is nothing that the shaping {shaping.value} would shape",
+            hint="leave --proas and --shaping out, or choose another --algo",
+        )
+    if config.graph_base and not config.uses_graph:
+        raise UsageError(
+            f"{config.arm} asks no graph, and --graph names {config.graph_base!r}",
+            hint="shape by the graph: --proas, or leave --graph out",
+        )
+
+
 def _samples(env: str) -> dict[str, Any]:
     """The tasks that come with the package, where there are any: enough to check the mechanics."""
     from proas.envs import env_kind
@@ -207,7 +237,11 @@ def _samples(env: str) -> dict[str, Any]:
 
 
 def assignments(settings: list[str] | None) -> dict[str, str]:
-    """What ``--set`` asks for, values by path. Raises ``UsageError`` for what is not of the form NAME=VALUE."""
+    """What ``--set`` asks for, values by path.
+
+    Raises:
+        UsageError: A word is not of the form NAME=VALUE, or sets the preset, which other settings start from.
+    """
     from proas.errors import UsageError
 
     found: dict[str, str] = {}
@@ -215,6 +249,8 @@ def assignments(settings: list[str] | None) -> dict[str, str]:
         name, equals, value = word.partition("=")
         if not name or not equals:
             raise UsageError(f"--set {word!r} is not of the form NAME=VALUE", hint="for example update.kl=0.01")
+        if name == "preset":
+            raise UsageError(f"--set {word} changes no setting", hint=f"choose the preset by --preset {value}")
         found[name] = value
     return found
 

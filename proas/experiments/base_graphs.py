@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 
 from proas.envs import EnvSpec, open_world
-from proas.errors import DataError
+from proas.errors import DataError, GraphConflict
 from proas.experiments.schedule import BaseGraph
 from proas.graph import Connection, ReferenceGraph
 from proas.graph_builders import BuildOptions, build_graph, builder
@@ -22,7 +23,10 @@ _AT_ONCE = 32
 
 
 def ensure_base_graph(base: BaseGraph, connection: Connection) -> dict[str, int]:
-    """Make a reference graph unless it is there whole.
+    """Make a reference graph unless it is there whole, which the graph itself says, whoever made it.
+
+    One that was begun and not ended is gone on with: what it holds is found and left alone, so that two processes may
+    make it at once. Nothing is ever removed.
 
     Args:
         base: What it is.
@@ -33,24 +37,48 @@ def ensure_base_graph(base: BaseGraph, connection: Connection) -> dict[str, int]
 
     Raises:
         DataError: Nothing came of it: no task has a solution.
+        GraphConflict: It is not known to be whole, and layers lie over it; or it is being dropped.
         GraphError: The database could not be asked.
     """
-    graph = ReferenceGraph(connection, base.name)
-    if not (base.marker.is_file() and graph.exists()):
-        if graph.exists():  # of an attempt that did not end
-            graph.drop(force=True)
-        graph = ReferenceGraph.create(connection, base.name)
-        if base.plan.source == "plans":
-            _from_plans(base, graph)
-        else:
-            _from_policy(base, graph)
-    stats = graph.stats()
-    counts = {"tasks": stats.tasks, "states": stats.states, "transitions": stats.transitions}
-    if not stats.transitions:
+    graph = ReferenceGraph.create(connection, base.name)
+    whole, counts = graph.info().whole, _counts(graph)
+    if not whole and _noted(base.marker) != counts:
+        _make(base, graph)
+        counts = _counts(graph)
+    if not counts["transitions"]:
         raise DataError(f"the graph {base.name} came out empty", hint="its source solves no task; see the plan")
+    if not whole:
+        graph.mark_whole()
     base.marker.parent.mkdir(parents=True, exist_ok=True)
     write_json(base.marker, {"graph": base.name, **base.plan.model_dump(mode="json"), **counts})
     return counts
+
+
+def _counts(graph: ReferenceGraph) -> dict[str, int]:
+    stats = graph.stats()
+    return {"tasks": stats.tasks, "states": stats.states, "transitions": stats.transitions}
+
+
+def _noted(marker: Path) -> dict[str, int] | None:
+    """What a whole graph held by the note beside the runs, which was all that earlier releases left of it."""
+    try:
+        document = json.loads(marker.read_text(encoding="utf-8"))
+        return {name: int(document[name]) for name in ("tasks", "states", "transitions")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _make(base: BaseGraph, graph: ReferenceGraph) -> None:
+    if layers := graph.info().layers:
+        more = f" and {len(layers) - 3} more" if len(layers) > 3 else ""
+        raise GraphConflict(
+            f"the graph {base.name} is not known to be whole, and over it lie the layers {', '.join(layers[:3])}{more}",
+            hint="name the --out of the runs that they belong to; those of runs that are over go by `proas graph drop`",
+        )
+    if base.plan.source == "plans":
+        _from_plans(base, graph)
+    else:
+        _from_policy(base, graph)
 
 
 def _from_plans(base: BaseGraph, graph: ReferenceGraph) -> None:

@@ -25,7 +25,7 @@ _WORDS = re.compile(r"<!-- words: (?P<name>[\w.-]+) -->\n(?P<text>.*?)<!-- end o
 _OPENING = """# Does it learn faster?
 
 Tables and figures are written by `proas evidence page` from the results under `experiments/results`; `make evidence`
-does every run again, then writes them from the new results. The words are written by hand.
+does every run and every diagnosis again, then writes them from the new results. The words are written by hand.
 [Experiments](experiments.md) says how an experiment is described, run and counted.
 """
 

@@ -32,6 +32,11 @@ A plan is TOML::
     [borrowed]                       # arms of another plan, as they stand there
     controls = ["invalid-only"]
 
+    [[diagnoses]]                    # what `proas diagnose` is to ask of a run
+    arm = "proas"
+    kind = "noise"
+    options = { states = 48 }
+
 The plans that come with the package lie in ``plans/``.
 """
 
@@ -39,7 +44,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -47,15 +52,18 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from proas.errors import DataError, UsageError
+from proas.experiments.commands import as_text
 from proas.graph_builders.base import Expand
 from proas.training.config import AlgorithmName, TrainConfig, preset
 from proas.training.shapings import ShapingName, shaped_by
+from proas.training.temperatures import DrawingTemperature
 
 __all__ = [
     "SMOKE",
     "TABLES",
     "ArmPlan",
     "DataPlan",
+    "DiagnosisPlan",
     "GraphPlan",
     "Plan",
     "Scalar",
@@ -132,7 +140,7 @@ class GraphPlan(_Part):
     limit: Annotated[int, Field(ge=0)] = 0
     warm: str = ""
     episodes: Count = 4
-    temperature: Annotated[float, Field(gt=0)] = 1.0
+    temperature: DrawingTemperature = 1.0
     purification: Literal["paper", "loop_erased"] = "loop_erased"
 
 
@@ -158,6 +166,24 @@ class ArmPlan(_Part):
     note: str = ""
 
 
+class DiagnosisPlan(_Part):
+    """An experiment on the policy or the labels of a finished run: a ``proas diagnose``.
+
+    Attributes:
+        arm: Arm of the run.
+        seed: Its seed.
+        kind: Which experiment.
+        options: Its options by name, such as ``states = 48``.
+        figure: Keep its figure too.
+    """
+
+    arm: str
+    seed: Annotated[int, Field(ge=0)] = 0
+    kind: Literal["noise", "suppress", "labels"]
+    options: dict[str, Scalar] = Field(default_factory=dict)
+    figure: bool = False
+
+
 class Plan(_Part):
     """An experiment; see the module for the file's form.
 
@@ -176,6 +202,8 @@ class Plan(_Part):
         baseline: The arm that the others are set against.
         references: Further arms that differences are given against.
         borrowed: For other plans by name, arms that are taken over from them.
+        diagnoses: What is asked of the policies and labels of some runs.
+        called: Words that name it to ``proas ablate``: name or file, and what was changed since it was read.
     """
 
     name: str
@@ -192,6 +220,16 @@ class Plan(_Part):
     baseline: str = "grpo"
     references: tuple[str, ...] = ()
     borrowed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    diagnoses: tuple[DiagnosisPlan, ...] = ()
+    called: Annotated[tuple[str, ...], Field(max_length=0)] = ()  # a file has none to give
+
+    def again(self, arm: str, seeds: Iterable[int]) -> list[str]:
+        """The words after ``proas`` that run an arm of this plan again, with all that was changed since it was read."""
+        return ["ablate", *self._call, "--only", arm, "--seeds", ",".join(str(seed) for seed in seeds)]
+
+    @property
+    def _call(self) -> tuple[str, ...]:
+        return self.called or ("--table", self.name)
 
     def against(self, arm: str) -> tuple[str, ...]:
         """What an arm is set against: first what speed-ups are relative to, then further arms."""
@@ -222,7 +260,15 @@ class Plan(_Part):
 
     def with_settings(self, settings: Mapping[str, Scalar], *, preset: str | None = None) -> Plan:
         """The same with some settings of all runs replaced. Raises ``UsageError`` for what is no setting."""
-        changed = self.model_copy(update={"settings": {**self.settings, **settings}, "preset": preset or self.preset})
+        words = [] if preset is None else ["--preset", preset]
+        words += [word for name, value in settings.items() for word in ("--set", f"{name}={as_text(value)}")]
+        changed = self.model_copy(
+            update={
+                "settings": {**self.settings, **settings},
+                "preset": preset or self.preset,
+                "called": (*self._call, *words),
+            }
+        )
         changed.check()
         return changed
 
@@ -253,6 +299,8 @@ class Plan(_Part):
             raise UsageError(f"plan {self.name}: a seed is there twice", hint="name each once")
         for reference in (self.baseline, *self.references):
             self._known("arm", reference, self.arms)
+        for diagnosis in self.diagnoses:
+            self._known("arm", diagnosis.arm, self.arms)
         for graph in self.graphs.values():
             self._known("warm start", graph.warm, self.warm)
         for name in self.warm:
@@ -333,11 +381,12 @@ def _read(which: str) -> Plan:
         raise DataError(f"plan {which} cannot be read: {error}", hint="it has to be TOML in UTF-8") from error
     name = Path(which).stem
     try:
-        return Plan.model_validate({"name": name, "title": name, **_flattened(document)})
+        plan = Plan.model_validate({"name": name, "title": name, **_flattened(document)})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         at = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"plan {which}: {at}: {first['msg']}", hint="docs/experiments.md says its form") from None
+    return plan.model_copy(update={"called": ("--table", which)})
 
 
 def _flattened(document: Mapping[str, Any]) -> dict[str, Any]:

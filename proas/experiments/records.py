@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from proas.errors import DataError
-from proas.experiments.commands import shown
+from proas.experiments.commands import plain_words, shown
 from proas.experiments.data import Games
 from proas.experiments.schedule import Run
 from proas.training.run_directory import RunDirectory, processor
@@ -49,6 +50,7 @@ _POINTS = 60
 """Most points of a series; a longer run is averaged in stretches of equal length."""
 
 _PARTS = ("environment", "policy", "passing", "graph", "shaping", "update", "evaluation", "total")
+_DATA = "--data"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 Series = list[float | None]
@@ -64,8 +66,10 @@ class Record(BaseModel):
         seed: Seed.
         digest: What decides the arm's results (:func:`proas.experiments.schedule.arm_digest`).
         games: What was played (:meth:`proas.experiments.data.Games.to_record`).
-        rerun: Command that runs it again, warm start and graph included.
-        command: Command of the run itself, paths seen from the folder of all runs.
+        rerun: Command that runs it again, warm start and graph included, with every option that decided; paths as they
+            were typed.
+        command: Command of the run itself without named presets (older records have some), paths seen from the folder
+            of all runs.
         settings: All settings.
         software: Versions, and the commit of the source.
         host: Processor, number of cores, number of runs side by side.
@@ -114,13 +118,19 @@ class Record(BaseModel):
         """Which games were played."""
         return str(self.games.get("identity", ""))
 
+    @property
+    def data(self) -> str:
+        """Data that the user had named, as typed; empty where the plan said which."""
+        words = shlex.split(self.rerun)
+        return words[words.index(_DATA) + 1] if _DATA in words[:-1] else ""
+
     def solved(self, temperature: str) -> list[float] | None:
         """Share of late episodes that solved each task; ``None`` where it was not kept."""
         text = self.outcomes.get(temperature)
         return [_DIGITS.index(c) / self.outcome_episodes for c in text] if text else None
 
 
-def condense(run: Run, games: Games, *, folder: Path, jobs: int) -> Record:
+def condense(run: Run, games: Games, *, folder: Path, jobs: int, data: Path | None = None) -> Record:
     """What is to be kept of a finished run.
 
     Args:
@@ -128,6 +138,7 @@ def condense(run: Run, games: Games, *, folder: Path, jobs: int) -> Record:
         games: What it played.
         folder: Folder of all runs, from which paths are shown.
         jobs: Runs that went side by side, which tells on the seconds.
+        data: Data that the user named.
 
     Raises:
         DataError: The run's folder is damaged.
@@ -148,8 +159,8 @@ def condense(run: Run, games: Games, *, folder: Path, jobs: int) -> Record:
         seed=run.seed,
         digest=run.digest,
         games=games.to_record(),
-        rerun=f"proas ablate --table {run.experiment} --only {run.arm} --seeds {run.seed}",
-        command=shown(list(run.words), folder),
+        rerun=shlex.join(["proas", *run.again, *(() if data is None else (_DATA, str(data)))]),
+        command=shown(plain_words(run.config, run.folder, init=run.warm.folder), folder),
         settings={**document["settings"], "data": ""},
         software=document["software"],
         host={**_host(), "runs side by side": jobs},

@@ -39,16 +39,16 @@ class Folders:
         return self.root / "warm" / place
 
     def graph(self, name: str) -> Path:
-        """The note that a reference graph is whole."""
+        """The note of what a reference graph holds."""
         return self.root / "graphs" / f"{name}.json"
 
     def run(self, experiment: str, arm: str, seed: int, place: str) -> Path:
         """A run; the digest keeps runs of changed settings apart."""
         return self.root / "runs" / experiment / f"{arm}-s{seed}-{place}"
 
-    def finished(self, seed: int, place: str) -> bool:
-        """Whether a run of these settings, on these games, has come to its end here, for whichever experiment."""
-        return any(self.root.glob(f"runs/*/*-s{seed}-{place}/final.json"))
+    def finished(self, seed: int, place: str) -> Path | None:
+        """Where a run of these settings, on these games, has come to its end here, for whichever experiment."""
+        return next((file.parent for file in self.root.glob(f"runs/*/*-s{seed}-{place}/final.json")), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class BaseGraph:
         name: Its name in the database.
         config: Settings that say where the tasks are.
         warm: The warm start whose policy makes it; ``None`` for plans.
-        marker: The note that it is whole.
+        marker: The note of what it holds.
     """
 
     plan: GraphPlan
@@ -100,6 +100,7 @@ class Run:
         place: Digest of the same and of the games, the end of the folder's name.
         folder: Where it is kept.
         words: Its command.
+        again: The command that does all of it again, data that the user named aside.
         warm: What it starts from.
         base: What its layer lies over.
     """
@@ -112,6 +113,7 @@ class Run:
     place: str
     folder: Path
     words: tuple[str, ...]
+    again: tuple[str, ...]
     warm: WarmStart
     base: BaseGraph | None
 
@@ -185,4 +187,5 @@ def _run(
     place = digest(decided, games.identity)[:10]
     folder = folders.run(plan.name, arm, seed, place).absolute()
     words = train_words(config, plan.arms[arm].shaping, folder, init=warm.folder)
-    return Run(plan.name, arm, seed, config, decided, place, folder, tuple(words), warm, base)
+    again = tuple(plan.again(arm, (seed,)))
+    return Run(plan.name, arm, seed, config, decided, place, folder, tuple(words), again, warm, base)

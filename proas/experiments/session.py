@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
+import itertools
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proas.errors import ProASError, UsageError
+from proas.errors import DataError, ProASError, UsageError
 from proas.experiments.base_graphs import ensure_base_graph
 from proas.experiments.data import Games, find_games
+from proas.experiments.diagnoses import Diagnosis, diagnoses_of
 from proas.experiments.plan import Plan
 from proas.experiments.pool import Deadline, Failed, Listener, Pool, Ticket
 from proas.experiments.records import Record, condense, read_results, write_record
@@ -59,6 +61,7 @@ class Session:
         data: Data that the user names.
         keep_graphs: Leave the runs' own graphs in the database.
         missing_only: Take every result that is there, whoever made it; otherwise only those of runs in ``folder``.
+        diagnoses: Folders of the plans' diagnoses and of their figures; ``None`` to make none.
     """
 
     folder: Path
@@ -70,6 +73,7 @@ class Session:
     data: Path | None = None
     keep_graphs: bool = False
     missing_only: bool = False
+    diagnoses: tuple[Path, Path] | None = None
 
     def run(self, plan: Plan) -> Outcome:
         """Do what is left to do of a plan.
@@ -93,15 +97,27 @@ class Session:
         reused: list[Run] = []
         for run in schedule(plan, games, folders):
             known = stored.find(run.digest, run.seed, games=games.identity, experiment=plan.name)
-            counts = known is not None and (self.missing_only or folders.finished(run.seed, run.place))
+            counts = known is not None and (self.missing_only or folders.finished(run.seed, run.place) is not None)
             (reused if counts else todo).append(run)
         outcome.reused += [run.key for run in reused]
+        asked = self._asked(plan, todo, reused)
+        graphs = any(run.config.uses_graph for run in (*todo, *(diagnosis.run for diagnosis in asked)))
+        connection = self.connect() if graphs else None
         if todo:
-            self._do(todo, outcome, folders, games)
+            self._do(todo, outcome, folders, games, connection, {diagnosis.run.key for diagnosis in asked})
+        self._diagnose(asked, outcome, folders, connection)
         return outcome
 
-    def _do(self, todo: list[Run], outcome: Outcome, folders: Folders, games: Games) -> None:
-        connection = self.connect() if any(run.config.uses_graph for run in todo) else None
+    def _do(
+        self,
+        todo: list[Run],
+        outcome: Outcome,
+        folders: Folders,
+        games: Games,
+        connection: Connection | None,
+        awaited: set[str],
+    ) -> None:
+        """Do runs; the graphs of those that are awaited stay."""
         pool = Pool(
             self.jobs,
             folders.logs,
@@ -117,19 +133,77 @@ class Session:
 
         def done(ticket: Ticket) -> str:
             run = by_key[ticket.key]
-            record = condense(run, games, folder=folders.root, jobs=self.jobs)
+            record = condense(run, games, folder=folders.root, jobs=self.jobs, data=self.data)
             write_record(record, self.results)
             outcome.done.append(run.key)
-            if connection is not None and run.config.uses_graph and not self.keep_graphs:
-                _drop(connection, run.folder)
+            if run.key not in awaited:
+                self._drop(connection, run.folder)
             return _headline(record)
 
         tickets = [
-            Ticket(run.key, run.folder, run.words, run.config.iterations, _check(connection, run)) for run in able
+            Ticket(run.key, run.folder, run.words, run.config.iterations, self._ready(connection, run)) for run in able
         ]
         failed, left = pool.run(tickets, done, before=len(outcome.reused))
         outcome.failed += failed
         outcome.left += [ticket.key for ticket in left]
+
+    def _asked(self, plan: Plan, todo: Sequence[Run], reused: Sequence[Run]) -> list[Diagnosis]:
+        """The diagnoses to be made."""
+        if self.diagnoses is None:
+            return []
+        found = diagnoses_of(plan, [*todo, *reused], *self.diagnoses)
+        return [diagnosis for diagnosis in found if not (self.missing_only and diagnosis.whole)]
+
+    def _diagnose(
+        self, asked: Sequence[Diagnosis], outcome: Outcome, folders: Folders, connection: Connection | None
+    ) -> None:
+        """Make diagnoses, one after the other; the graphs of their runs go when all of a run's are made."""
+        unmade = {failure.key for failure in outcome.failed} | set(outcome.left)
+        environ = {} if connection is None else _login(connection)
+        wanting: set[str] = set()
+        for diagnosis in asked:
+            began = time.monotonic()
+            if diagnosis.run.key in unmade or self.deadline.too_late_for(0):
+                outcome.left.append(diagnosis.key)
+                wanting.add(diagnosis.run.key)
+            elif failure := diagnosis.make(folders, connection, environ):
+                outcome.failed.append(failure)
+                self.listener.failed(failure)
+                wanting.add(diagnosis.run.key)
+            else:
+                outcome.done.append(diagnosis.key)
+                self.listener.finished(diagnosis.key, time.monotonic() - began, str(diagnosis.file))
+        for run in {diagnosis.run.key: diagnosis.run for diagnosis in asked}.values():
+            folder = folders.finished(run.seed, run.place)
+            if run.key not in wanting and folder is not None:
+                self._drop(connection, folder)
+
+    def _drop(self, connection: Connection | None, folder: Path) -> None:
+        """Remove a run's own graph, where it has one."""
+        name = str(RunDirectory(folder).document().get("graph", ""))
+        if connection is None or not name or self.keep_graphs:
+            return
+        with suppress(ProASError):  # a graph that stays costs room, no result
+            graph = ReferenceGraph(connection, name)
+            if graph.exists():
+                graph.drop()
+
+    def _ready(self, connection: Connection | None, run: Run) -> Callable[[], None]:
+        """Before a run goes on: without its graph it would go on from an empty one, so it is begun anew instead."""
+
+        def set_aside_if_lost() -> None:
+            directory = RunDirectory(run.folder)
+            if connection is None or not run.config.uses_graph or not directory.exists:
+                return
+            name = str(directory.document().get("graph", ""))
+            if not ReferenceGraph(connection, name).exists():
+                aside = _set_aside(run.folder)
+                self.listener.note(
+                    f"{run.key} begins anew: its graph {name} is no longer in the database; "
+                    f"what was done of it is kept in {aside}"
+                )
+
+        return set_aside_if_lost
 
     def _warm_starts(self, todo: Sequence[Run], pool: Pool, outcome: Outcome) -> set[Path]:
         """Make the warm starts that the runs need. Answers with the folders of those that are not there."""
@@ -173,25 +247,15 @@ def _login(connection: Connection) -> dict[str, str]:
     }
 
 
-def _check(connection: Connection | None, run: Run) -> Callable[[], None]:
-    """Before a run goes on: without its graph it would go on from an empty one, so it is begun anew instead."""
-
-    def forget_if_lost() -> None:
-        directory = RunDirectory(run.folder)
-        if connection is None or not run.config.uses_graph or not directory.exists:
-            return
-        graph = ReferenceGraph(connection, str(directory.document().get("graph", "")))
-        if not graph.exists():
-            shutil.rmtree(run.folder)
-
-    return forget_if_lost
-
-
-def _drop(connection: Connection, folder: Path) -> None:
-    with suppress(ProASError):  # a graph that stays costs room, no result
-        graph = ReferenceGraph(connection, str(RunDirectory(folder).document().get("graph", "")))
-        if graph.exists():
-            graph.drop()
+def _set_aside(folder: Path) -> Path:
+    """Keep a run's folder under a name that no run has."""
+    number = next(n for n in itertools.count(1) if not folder.with_name(f"{folder.name}-lost{n}").exists())
+    target = folder.with_name(f"{folder.name}-lost{number}")
+    try:
+        return folder.rename(target)
+    except OSError as error:
+        message = f"{folder}, whose graph is gone, cannot be renamed to {target.name}: {error.strerror}"
+        raise DataError(message, hint="move it away") from error
 
 
 def _headline(record: Record) -> str:
@@ -202,5 +266,7 @@ def _headline(record: Record) -> str:
 def _warm_headline(folder: Path) -> str:
     last = (RunDirectory(folder).final() or {}).get("last", {})
     return ", ".join(
-        f"{name.split('/')[1][1:]}: {100 * value:.0f}%" for name, value in last.items() if name.endswith("/success")
+        f"{name.split('/')[1][1:]}: {100 * value:.0f}%"
+        for name, value in last.items()
+        if name.startswith("evaluation/") and name.endswith("/success")
     )

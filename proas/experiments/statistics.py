@@ -13,44 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from proas.envs.base import RewardSettings
+from proas.experiments.notes import notes_on
 from proas.experiments.plan import Plan
 from proas.experiments.records import LATE, Record, Results
 from proas.experiments.schedule import arm_digest
-from proas.training.comparison import Interval, Spread, first_at
+from proas.training.over_seeds import Interval, Reached, SpeedUp, Spread
 
-__all__ = ["ArmResult", "Difference", "Findings", "Reached", "findings"]
+__all__ = ["ArmResult", "Difference", "Findings", "findings"]
 
 _DRAWS = 2000
 _REWARDS = RewardSettings()
 _ROUNDING = 0.005
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """When a target was reached.
-
-    Attributes:
-        iterations: Mean first iteration over the seeds that reached it; ``None`` where none did.
-        reached: Number of those seeds.
-        seeds: Number of all.
-        at_least: A lower bound of the mean over all seeds: those that did not reach it count as the last iteration.
-    """
-
-    iterations: float | None
-    reached: int
-    seeds: int
-    at_least: float
-
-    @property
-    def censored(self) -> bool:
-        """Whether some seed never reached it."""
-        return self.reached < self.seeds
-
-    def shown(self) -> str:
-        """For a table."""
-        if not self.censored:
-            return f"{self.iterations:.1f}"
-        return f"> {self.at_least:.1f} ({self.reached} of {self.seeds})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +82,8 @@ class ArmResult:
         score: By temperature, late score in [0, 1]: more than the success in environments that pay in part.
         rollouts: Success of the training rollouts in the last quarter.
         reached: By temperature and target in percent.
-        speed_up: By temperature and target: iterations of the arm that it is set against first over its own, and
-            whether that is a lower bound (the other did not get there in every seed); ``None`` where this one did not
-            in every seed.
+        speed_up: By temperature and target: iterations of the arm that it is set against first over its own;
+            ``None`` where this one did not get there in every seed.
         kinds: By kind of task, late success at the first temperature.
         against: By temperature and name of the other arm, in the plan's order.
         seconds: Mean seconds an iteration by part.
@@ -125,7 +97,7 @@ class ArmResult:
     score: Mapping[str, Spread]
     rollouts: Spread
     reached: Mapping[str, Mapping[float, Reached]]
-    speed_up: Mapping[str, Mapping[float, tuple[float, bool] | None]]
+    speed_up: Mapping[str, Mapping[float, SpeedUp | None]]
     kinds: Mapping[str, Spread]
     against: Mapping[str, Mapping[str, Difference]]
     seconds: Mapping[str, float]
@@ -164,7 +136,7 @@ class Findings:
         plan: The plan.
         arms: Those that have results, in the plan's order.
         missing: Runs of the plan without a result.
-        notes: What makes the records hard to compare, and what was left out.
+        notes: What makes the records hard to compare, what was left out, and what no longer is as the records have it.
         temperatures: Of the evaluations.
     """
 
@@ -204,7 +176,7 @@ def findings(plan: Plan, results: Results) -> Findings:
             else:
                 found.setdefault(arm, {})[seed] = record
     temperatures = tuple(f"{t:g}" for t in plan.base_config().evaluation.temperatures)
-    notes += _stale(plan, results, digests)
+    notes += _stale(plan, results, digests) + notes_on(plan, found)
     arms = tuple(_arm(name, found, plan, temperatures) for name in found)
     return Findings(plan, arms, tuple(missing), tuple(notes), temperatures)
 
@@ -250,7 +222,7 @@ def _arm(name: str, found: Mapping[str, Mapping[int, Record]], plan: Plan, tempe
         score={t: Spread.of([_score(record, t) for record in mine]) for t in temperatures},
         rollouts=Spread.of([_late_rollouts(record) for record in mine]),
         reached=reached,
-        speed_up={t: {n: _speed_up(one, before[t].get(n)) for n, one in reached[t].items()} for t in temperatures},
+        speed_up={t: {n: SpeedUp.of(one, before[t].get(n)) for n, one in reached[t].items()} for t in temperatures},
         kinds={kind: Spread.of([r.kinds[first][kind] for r in mine if kind in r.kinds[first]]) for kind in kinds},
         against={t: {other: _difference(records, found[other], t) for other in others} for t in temperatures},
         seconds={part: float(np.mean([r.seconds[part] for r in mine if part in r.seconds])) for part in parts},
@@ -290,22 +262,8 @@ def _late_rollouts(record: Record) -> float:
 
 
 def _reached(records: Sequence[Record], temperature: str, target: float) -> Reached:
-    firsts: list[int | None] = []
-    bounds: list[int] = []
-    for record in records:
-        curve = dict(zip(record.evaluated, record.evaluations[temperature]["success"], strict=True))
-        first = first_at(curve, target / 100)
-        firsts.append(first)
-        bounds.append(record.iterations if first is None else first)
-    there = [first for first in firsts if first is not None]
-    mean = float(np.mean(there)) if there else None
-    return Reached(mean, len(there), len(records), float(np.mean(bounds)))
-
-
-def _speed_up(own: Reached, base: Reached | None) -> tuple[float, bool] | None:
-    if base is None or own.censored or not own.iterations:
-        return None
-    return base.at_least / own.iterations, base.censored
+    curves = [dict(zip(r.evaluated, r.evaluations[temperature]["success"], strict=True)) for r in records]
+    return Reached.of(curves, target / 100)
 
 
 def _difference(own: Mapping[int, Record], other: Mapping[int, Record], temperature: str) -> Difference:

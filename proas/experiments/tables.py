@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -142,8 +143,7 @@ def _speed(found: Findings, temperature: str) -> Table | None:
         cells = [arm.name]
         for target in targets:
             ratio = arm.speed_up[temperature][target]
-            sped = "-" if ratio is None else f"{'≥ ' if ratio[1] else ''}{ratio[0]:.2f}"
-            cells += [arm.reached[temperature][target].shown(), sped]
+            cells += [arm.reached[temperature][target].shown(), "-" if ratio is None else ratio.shown()]
         rows.append(tuple(cells))
     caption = (
         f"First evaluation at which success at T={temperature} has reached the target, in iterations, mean "
@@ -207,8 +207,10 @@ def _reruns(found: Findings) -> Table:
     rows = []
     for arm in found.arms:
         note = found.plan.arms[arm.name].note
-        seeds = ",".join(str(seed) for seed in sorted(arm.records))
-        command = f"`proas ablate --table {found.plan.name} --only {arm.name} --seeds {seeds}`"
+        words = found.plan.again(arm.name, sorted(arm.records))
+        for data in sorted({record.data for record in arm.records.values() if record.data})[:1]:
+            words += ["--data", data]
+        command = f"`{shlex.join(['proas', *words])}`"
         commits = sorted({record.software.get("commit", "-")[:8] for record in arm.records.values()})
         rows.append((arm.name, note or "-", command, ", ".join(commits)))
     caption = "What each arm is, the command that runs it again, and the commits that its results come from."

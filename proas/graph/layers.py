@@ -11,8 +11,9 @@ from proas.graph.attached import drop_attached
 from proas.graph.building import BUILD_RUN, Progress
 from proas.graph.client import Client, Transaction
 from proas.graph.reports import DropReport, GraphInfo
+from proas.graph.writing import lock_graph
 
-__all__ = ["all_graphs", "create_graph", "drop_graph", "graph_info"]
+__all__ = ["all_graphs", "create_graph", "drop_graph", "graph_info", "mark_graph_whole"]
 
 DROP_ROWS = 2000
 """Nodes removed in one transaction."""
@@ -61,7 +62,18 @@ def _info(row: Any) -> GraphInfo:
         created=row["created"],
         layers=tuple(row["layers"]),
         dropping=row["dropping"],
+        whole=row["whole"],
     )
+
+
+def mark_graph_whole(client: Client, name: str) -> None:
+    """See :meth:`proas.graph.store.ReferenceGraph.mark_whole`."""
+
+    def work(tx: Transaction) -> None:
+        lock_graph(tx, name)
+        tx.rows("mark_whole", graph=name, whole=True)
+
+    client.write(work)
 
 
 def drop_graph(client: Client, name: str, *, force: bool, progress: Progress | None) -> DropReport:

@@ -36,6 +36,7 @@ class GraphInfo:
         created: When it was made, ISO 8601 with offset.
         layers: Names of the layers over it.
         dropping: A drop of it has begun and not ended; only another drop is allowed.
+        whole: It was noted to hold all that it was made to hold (:meth:`ReferenceGraph.mark_whole`).
     """
 
     name: str
@@ -45,6 +46,7 @@ class GraphInfo:
     created: str
     layers: tuple[str, ...] = ()
     dropping: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

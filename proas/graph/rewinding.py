@@ -33,6 +33,8 @@ def rewind_graph(client: Client, name: str, version: int) -> RewindReport:
         tx.rows("rewind_support", graph=name, version=version)
         gone = tx.rows("rewind_elements", graph=name, version=version)[0]
         tx.rows("set_version", graph=name, version=version)
+        if version < scope.version:
+            tx.rows("mark_whole", graph=name, whole=None)
         shorter = tx.rows("forget_distances", graph=name, version=version)[0]["tasks"]
         measure_tasks(tx, replace(scope, version=version), shorter)
         return RewindReport(name, scope.version, version, gone["successes"], gone["states"], gone["transitions"], 0.0)

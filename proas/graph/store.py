@@ -11,7 +11,7 @@ from proas.graph.connect import Connection
 from proas.graph.distances import DistanceReport, measure_graph
 from proas.graph.evolution import evolve_graph
 from proas.graph.labelling import OnFailure, label_batch
-from proas.graph.layers import all_graphs, create_graph, drop_graph, graph_info
+from proas.graph.layers import all_graphs, create_graph, drop_graph, graph_info, mark_graph_whole
 from proas.graph.migrations import require_schema
 from proas.graph.names import check_graph_name
 from proas.graph.promotion import promote_layer
@@ -113,6 +113,16 @@ class ReferenceGraph:
         return graph_info(self._client, self.name)
 
     # Writing
+
+    def mark_whole(self) -> None:
+        """Note on the graph that it holds all that it was made to hold, for whoever finds it: see ``info().whole``.
+
+        Nothing is kept from being added later; going back to an earlier version takes the note away.
+
+        Raises:
+            GraphNotFound: No such graph.
+        """
+        mark_graph_whole(self._client, self.name)
 
     def add(
         self, task_graphs: Iterable[TaskGraph], *, batch_rows: int = 2000, progress: Progress | None = None

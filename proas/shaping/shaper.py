@@ -18,7 +18,7 @@ from proas.shaping.ragged import Bools, Floats, baseline, future_count, relative
 from proas.shaping.rewards import Rewards, rewards_of
 from proas.shaping.verdicts import Verdicts, match_confidence, verdicts_of
 
-__all__ = ["Shaped", "shape"]
+__all__ = ["Shaped", "shape", "with_progress_bonus"]
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,7 @@ def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) ->
     std, eps = config.normalise == "mean_std", config.std_eps
     rewards = rewards_of(frame, config)
     if config.progress_as == "reward":
-        advanced = verdicts.progress & verdicts.judged[frame.owner]
-        rewards = rewards.with_bonus(frame, np.where(advanced, config.progress_bonus, 0.0))
+        rewards = with_progress_bonus(rewards, frame, verdicts, config)
     if config.penalty_only_groups == "drop":
         rewards = rewards.without_lone_penalties(frame)
     if config.rows == "step":
@@ -131,6 +130,12 @@ def _base_advantages(frame: Frame, verdicts: Verdicts, config: ShapingConfig) ->
         kept = group_outcomes(frame.success, frame.groups).mixed[frame.groups]
         trajectory, steps = np.where(kept, trajectory, 0.0), np.where(kept[frame.owner], steps, 0.0)
     return _Base([float(value) for value in trajectory], steps, kept)
+
+
+def with_progress_bonus(rewards: Rewards, frame: Frame, verdicts: Verdicts, config: ShapingConfig) -> Rewards:
+    """Rewards under ``progress_as`` = reward: each judged progress step earns ``progress_bonus`` more."""
+    advanced = verdicts.progress & verdicts.judged[frame.owner]
+    return rewards.with_bonus(frame, np.where(advanced, config.progress_bonus, 0.0))
 
 
 def _gains(frame: Frame, verdicts: Verdicts, config: ShapingConfig) -> Floats:

@@ -6,7 +6,6 @@ for, so that iteration k + 1 of a resumed run is that of a run that was never en
 
 from __future__ import annotations
 
-import pickle
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +36,8 @@ class Checkpoint:
         episodes: Episodes played in training so far.
         memory: What an estimator keeps between iterations, as plain values.
         starts: Where rollouts of each task begin (``proas.training.starts``), as plain values.
+        learnt: Rollouts, as JSON, that a graph holds which forgets at each iteration and cannot be rewound;
+            ``None`` where it can.
     """
 
     iteration: int
@@ -48,6 +49,7 @@ class Checkpoint:
     episodes: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
     starts: dict[str, Any] = field(default_factory=dict)
+    learnt: list[str] | None = None
 
     def write(self, folder: Path) -> Path:
         """Write it, whole or not at all, and answer with its path."""
@@ -68,11 +70,16 @@ class Checkpoint:
         """
         try:
             document = torch.load(file, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, ValueError) as error:
-            raise DataError(f"{file} cannot be read: {error}", hint="take an earlier checkpoint") from error
+        except Exception as error:  # what an unpickler raises over bytes that are no checkpoint is open
+            # torch's own words advise to read without care
+            why = str(error) if isinstance(error, OSError) else "it is damaged, or no checkpoint"
+            raise DataError(f"{file} cannot be read: {why}", hint="take an earlier checkpoint") from error
         if not isinstance(document, dict) or document.get("form") != FORM:
             raise DataError(f"{file} is no checkpoint of this version of ProAS", hint="train anew")
-        return cls(**{name: document[name] for name in cls.__slots__ if name in document})
+        try:
+            return cls(**{name: document[name] for name in cls.__slots__ if name in document})
+        except TypeError as error:
+            raise DataError(f"{file} lacks parts: {error}", hint="take an earlier checkpoint") from error
 
 
 def _checkpoints(folder: Path) -> list[tuple[int, Path]]:

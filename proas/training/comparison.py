@@ -1,87 +1,42 @@
 """Runs side by side: arms with their seeds, success, speed-up at a target, and where the time goes. Needs no torch.
 
-An *arm* is an algorithm with its shaping; its runs differ in their seeds. Differences are paired by seed: the same
-seed means the same tasks in the same order. With n pairs the 95 % interval is mean ± t(n - 1) * s / sqrt(n).
+An *arm* is a method with its settings (``proas.training.arms``); its runs differ in their seeds. Differences are paired
+by seed: the same seed means the same tasks in the same order. What was not measured is left out, and has no number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from proas.errors import UsageError
+from proas.training.arms import Identity, arm_names, beyond_method, identity_of
+from proas.training.over_seeds import Interval, Reached, SpeedUp, Spread
 from proas.training.run_directory import RunDirectory
 
-__all__ = ["Arm", "Comparison", "Curve", "Interval", "Spread", "compare_runs", "first_at"]
+__all__ = ["Arm", "Comparison", "Curve", "compare_runs"]
 
-# Two-sided 95 % points of Student's t with 1 to 30 degrees of freedom; beyond, the normal distribution's.
-_T95 = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
 _LATE = 3
-_LEAST_PAIRS = 3
 _PARTS = ("environment", "policy", "passing", "graph", "shaping", "update")
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Mean and sample standard deviation over seeds; no deviation for a single one."""
-
-    mean: float
-    deviation: float | None
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
-        """Of values."""
-        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
-
-    def shown(self) -> str:
-        """In percent."""
-        return f"{100 * self.mean:.1f}" + ("" if self.deviation is None else f" ± {100 * self.deviation:.1f}")
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean of paired differences with its 95 % interval; no bounds for fewer than three pairs.
-
-    With two, Student's t multiplies half of their distance by 12.7: it is as wide, or by luck as narrow, as they happen
-    to fall, and says nothing that the mean does not.
-    """
-
-    mean: float
-    low: float | None
-    high: float | None
-    pairs: int
-
-    @classmethod
-    def of(cls, differences: Sequence[float]) -> Interval:
-        """Of paired differences."""
-        n = len(differences)
-        mean = float(np.mean(differences))
-        if n < _LEAST_PAIRS:
-            return cls(mean, None, None, n)
-        half = (_T95[n - 2] if n - 2 < len(_T95) else 1.960) * float(np.std(differences, ddof=1)) / n**0.5
-        return cls(mean, mean - half, mean + half, n)
-
-    def shown(self) -> str:
-        """In points of percent."""
-        if self.low is None or self.high is None:
-            return f"{100 * self.mean:+.1f}"
-        return f"{100 * self.mean:+.1f} [{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
+_ROLLOUTS = "rollout/success"
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A measurement over iterations: its mean over seeds and the sample standard deviation, where more than one."""
+    """A measurement over iterations: its mean over seeds and the sample standard deviation.
+
+    Attributes:
+        iterations: Those at which every run was measured that has the measurement at all.
+        mean: At each.
+        deviation: At each; ``None`` where fewer than two runs were measured.
+    """
 
     iterations: tuple[int, ...]
     mean: tuple[float, ...]
-    deviation: tuple[float, ...]
+    deviation: tuple[float, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,28 +44,29 @@ class Arm:
     """What one arm came to.
 
     Attributes:
-        name: Algorithm and shaping.
+        name: The method, and the settings that tell it from others of the same method.
         seeds: Seeds of its runs.
-        final: For each temperature, success at the last evaluations (mean of the last three) over seeds.
-        rollouts: Success of the training rollouts over the last quarter of the iterations.
-        difference: Paired difference of ``final`` at the first temperature from the baseline; ``None`` for it itself.
-        iterations_to_target: Iterations until success at the first temperature reached the target, on average over
-            seeds; ``None`` where a seed never did.
-        speed_up: The baseline's iterations to the target over this arm's.
-        seconds: Mean seconds of an iteration, evaluation aside.
-        shares: Share of those seconds by part.
+        final: By temperature at which it was measured, success at the last evaluations (mean of the last three) over
+            seeds.
+        difference: By temperature, paired difference of ``final`` from the baseline's, where both were measured in a
+            seed that both have; empty for the baseline itself.
+        reached: By temperature, when its success reached the target.
+        speed_up: By temperature, the baseline's iterations to the target over its own; only where it is known.
+        rollouts: Success of the training rollouts over the last quarter of the iterations; ``None`` where it has none.
+        seconds: Mean seconds of an iteration, evaluation aside; ``None`` where it has no iterations.
+        shares: Share of those seconds by part; ``None`` for parts that were not timed.
         curves: ``T=...`` and ``rollouts``.
     """
 
     name: str
     seeds: tuple[int, ...]
     final: dict[float, Spread]
-    rollouts: Spread
-    difference: Interval | None
-    iterations_to_target: float | None
-    speed_up: float | None
-    seconds: float
-    shares: dict[str, float]
+    difference: dict[float, Interval]
+    reached: dict[float, Reached]
+    speed_up: dict[float, SpeedUp]
+    rollouts: Spread | None
+    seconds: float | None
+    shares: dict[str, float | None]
     curves: dict[str, Curve]
 
 
@@ -122,7 +78,7 @@ class Comparison:
         arms: The baseline first.
         baseline: Its name.
         target: Success to be reached, in [0, 1].
-        temperatures: Of the evaluations.
+        temperatures: Of the evaluations of any run.
         runs: Folder of each run, with its arm and seed.
         warnings: What makes the runs hard to compare.
     """
@@ -138,20 +94,31 @@ class Comparison:
         """As plain values."""
         document = asdict(self)
         for arm in document["arms"]:
-            arm["final"] = {f"{t:g}": spread for t, spread in arm["final"].items()}
+            for name in ("final", "difference", "reached", "speed_up"):
+                arm[name] = {f"{t:g}": value for t, value in arm[name].items()}
         return document
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     path: str
-    arm: str
-    seed: int
-    settings: Mapping[str, Any]
+    identity: Identity
+    temperatures: tuple[float, ...]
     rows: tuple[dict[str, float], ...]
+
+    @property
+    def seed(self) -> int:
+        return self.identity.seed
+
+    @property
+    def length(self) -> int:
+        return int(self.rows[-1]["iteration"])
 
     def curve(self, name: str) -> dict[int, float]:
         return {int(row["iteration"]): row[name] for row in self.rows if name in row}
+
+    def success(self, temperature: float) -> dict[int, float]:
+        return self.curve(f"evaluation/t{temperature:g}/success")
 
 
 def compare_runs(directories: Sequence[RunDirectory], *, target: float, baseline: str | None = None) -> Comparison:
@@ -164,99 +131,95 @@ def compare_runs(directories: Sequence[RunDirectory], *, target: float, baseline
 
     Raises:
         UsageError: A folder holds no run or no metrics, one run is named twice, or there is no such arm.
+        DataError: A run's folder is damaged.
     """
     runs = [_read(directory) for directory in directories]
     if not runs:
         raise UsageError("there is nothing to compare", hint="name the folders of two runs or more")
+    names = arm_names([run.identity for run in runs])
     arms: dict[str, list[_Run]] = {}
-    for run in runs:
-        arms.setdefault(run.arm, []).append(run)
-        if sum(other.seed == run.seed for other in arms[run.arm]) > 1:
-            raise UsageError(f"{run.path}: seed {run.seed} of {run.arm} is there twice", hint="name each run once")
-    first = baseline or runs[0].arm
+    for name, run in zip(names, runs, strict=True):
+        for other in arms.setdefault(name, []):
+            if other.seed == run.seed:
+                message = f"seed {run.seed} of {name} is there twice: {other.path} and {run.path}"
+                raise UsageError(message, hint="they agree in all settings: name one of them")
+        arms[name].append(run)
+    first = baseline or names[0]
     if first not in arms:
         raise UsageError(f"no run is of the arm {first!r}", hint=f"arms: {', '.join(arms)}")
-    temperatures = tuple(runs[0].settings["evaluation"]["temperatures"])
+    temperatures = tuple(dict.fromkeys(t for run in runs for t in run.temperatures))
     ordered = [first, *(name for name in arms if name != first)]
-    reached = {name: _target_at(arms[name], temperatures[0], target) for name in ordered}
+    found = tuple(_arm(name, arms[name], arms[first], temperatures, target) for name in ordered)
     return Comparison(
-        arms=tuple(
-            _arm(name, arms[name], arms[first] if name != first else None, temperatures, reached, first)
-            for name in ordered
-        ),
+        arms=found,
         baseline=first,
         target=target,
         temperatures=temperatures,
-        runs=tuple((run.path, run.arm, run.seed) for run in runs),
-        warnings=tuple(_warnings(runs)),
+        runs=tuple((run.path, name, run.seed) for name, run in zip(names, runs, strict=True)),
+        warnings=(*_unlike(runs), *_incomplete(arms, temperatures), *_from_the_start(found, target)),
     )
-
-
-def first_at(curve: Mapping[int, float], target: float) -> int | None:
-    """First iteration at which a curve has reached a value."""
-    return next((iteration for iteration in sorted(curve) if curve[iteration] >= target), None)
 
 
 def _read(directory: RunDirectory) -> _Run:
-    document = directory.document()
-    config = directory.config()
+    identity = identity_of(directory)
     rows = tuple(directory.metrics())
     if not rows:
         raise UsageError(f"{directory.path} has no metrics yet", hint="let its first evaluation end")
-    return _Run(str(directory.path), str(document.get("arm", config.arm)), config.seed, config.to_dict(), rows)
+    return _Run(str(directory.path), identity, directory.config().evaluation.temperatures, rows)
 
 
-def _arm(
-    name: str,
-    runs: Sequence[_Run],
-    base: Sequence[_Run] | None,
-    temperatures: Sequence[float],
-    reached: Mapping[str, float | None],
-    first: str,
-) -> Arm:
-    own, theirs = reached[name], reached[first]
-    rows = [row for run in runs for row in run.rows if "seconds/total" in row]
-    seconds = float(np.mean([row["seconds/total"] for row in rows])) if rows else 0.0
-    parts = {
-        part: float(np.mean([row.get(f"seconds/{part}", 0.0) for row in rows])) if rows else 0.0 for part in _PARTS
-    }
+def _arm(name: str, runs: Sequence[_Run], base: Sequence[_Run], temperatures: Sequence[float], target: float) -> Arm:
+    by_temperature = {t: [curve for run in runs if (curve := run.success(t))] for t in temperatures}
+    measured = {t: curves for t, curves in by_temperature.items() if curves}
+    reached = {t: Reached.of(curves, target) for t, curves in measured.items()}
+    difference: dict[float, Interval] = {}
+    speed_up: dict[float, SpeedUp] = {}
+    for t in measured if runs is not base else ():
+        if pairs := _pairs(runs, base, t):
+            difference[t] = Interval.of(pairs)
+        theirs = [curve for run in base if (curve := run.success(t))]
+        if theirs and (ratio := SpeedUp.of(reached[t], Reached.of(theirs, target))):
+            speed_up[t] = ratio
+    rollouts = [curve for run in runs if (curve := run.curve(_ROLLOUTS))]
+    seconds, shares = _time(runs)
     return Arm(
         name=name,
         seeds=tuple(sorted(run.seed for run in runs)),
-        final={t: Spread.of([_late(run, t) for run in runs]) for t in temperatures},
-        rollouts=Spread.of([_late_rollouts(run) for run in runs]),
-        difference=None if base is None else _difference(runs, base, temperatures[0]),
-        iterations_to_target=own,
-        speed_up=theirs / own if own and theirs else None,
+        final={t: Spread.of([_late(curve) for curve in curves]) for t, curves in measured.items()},
+        difference=difference,
+        reached=reached,
+        speed_up=speed_up,
+        rollouts=Spread.of([_last_quarter(curve) for curve in rollouts]) if rollouts else None,
         seconds=seconds,
-        shares={part: value / seconds if seconds else 0.0 for part, value in parts.items()},
-        curves={
-            **{f"T={t:g}": _curve([run.curve(f"evaluation/t{t:g}/success") for run in runs]) for t in temperatures},
-            "rollouts": _curve([run.curve("rollout/success") for run in runs]),
-        },
+        shares=shares,
+        curves={**{f"T={t:g}": _curve(curves) for t, curves in by_temperature.items()}, "rollouts": _curve(rollouts)},
     )
 
 
-def _late(run: _Run, temperature: float) -> float:
-    values = list(run.curve(f"evaluation/t{temperature:g}/success").values())
-    return float(np.mean(values[-_LATE:])) if values else 0.0
+def _late(curve: Mapping[int, float]) -> float:
+    return float(np.mean(list(curve.values())[-_LATE:]))
 
 
-def _late_rollouts(run: _Run) -> float:
-    values = list(run.curve("rollout/success").values())
-    return float(np.mean(values[-max(1, len(values) // 4) :])) if values else 0.0
+def _last_quarter(curve: Mapping[int, float]) -> float:
+    return float(np.mean(list(curve.values())[-max(1, len(curve) // 4) :]))
 
 
-def _difference(runs: Sequence[_Run], base: Sequence[_Run], temperature: float) -> Interval | None:
-    others = {run.seed: run for run in base}
-    pairs = [_late(run, temperature) - _late(others[run.seed], temperature) for run in runs if run.seed in others]
-    return Interval.of(pairs) if pairs else None
+def _pairs(runs: Sequence[_Run], base: Sequence[_Run], temperature: float) -> list[float]:
+    """Differences of late success in the seeds in which both were measured."""
+    theirs = {run.seed: curve for run in base if (curve := run.success(temperature))}
+    mine = {run.seed: curve for run in runs if (curve := run.success(temperature))}
+    return [_late(curve) - _late(theirs[seed]) for seed, curve in mine.items() if seed in theirs]
 
 
-def _target_at(runs: Sequence[_Run], temperature: float, target: float) -> float | None:
-    found = [first_at(run.curve(f"evaluation/t{temperature:g}/success"), target) for run in runs]
-    reached = [iteration for iteration in found if iteration is not None]
-    return float(np.mean(reached)) if len(reached) == len(found) else None
+def _time(runs: Sequence[_Run]) -> tuple[float | None, dict[str, float | None]]:
+    """Mean seconds of an iteration, and the parts' shares."""
+    rows = [row for run in runs for row in run.rows if "seconds/total" in row]
+    total = float(np.mean([row["seconds/total"] for row in rows])) if rows else None
+    shares: dict[str, float | None] = {}
+    for part in _PARTS:
+        timed = [row[f"seconds/{part}"] for row in rows if f"seconds/{part}" in row]
+        shares[part] = float(np.mean(timed)) / total if timed and total else None
+    return total, shares
 
 
 def _curve(curves: Sequence[Mapping[int, float]]) -> Curve:
@@ -266,30 +229,30 @@ def _curve(curves: Sequence[Mapping[int, float]]) -> Curve:
     return Curve(
         tuple(shared),
         tuple(float(np.mean(v)) for v in values),
-        tuple(float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in values),
+        tuple(float(np.std(v, ddof=1)) for v in values) if len(curves) > 1 else None,
     )
 
 
-_DECIDING = (
-    "env",
-    "data",
-    "options",
-    "tasks",
-    "group_size",
-    "step_limit",
-    "temperature",
-    "recur",
-    "policy",
-    "text",
-    "evaluation",
-)
-
-
-def _warnings(runs: Sequence[_Run]) -> Iterable[str]:
-    """Settings that differ between the runs although they should not."""
-    for name in _DECIDING:
-        if any(run.settings.get(name) != runs[0].settings.get(name) for run in runs[1:]):
-            yield f"the runs differ in {name}, so their difference is not one of method alone"
-    lengths = {int(run.rows[-1]["iteration"]) for run in runs}
+def _unlike(runs: Sequence[_Run]) -> Iterator[str]:
+    """In what the runs differ although a comparison of methods would have it equal."""
+    beyond = beyond_method([run.identity for run in runs])
+    if beyond:
+        yield f"the runs differ in more than the method (algorithm, shaping, graph): {', '.join(beyond)}"
+    lengths = sorted({run.length for run in runs})
     if len(lengths) > 1:
-        yield f"the runs are of different length: {', '.join(map(str, sorted(lengths)))} iterations"
+        yield f"the runs are of different length: {', '.join(map(str, lengths))} iterations"
+
+
+def _incomplete(arms: Mapping[str, Sequence[_Run]], temperatures: Sequence[float]) -> Iterator[str]:
+    for name, runs in arms.items():
+        for t in temperatures:
+            measured = sum(bool(run.success(t)) for run in runs)
+            if 0 < measured < len(runs):
+                yield f"{name}: success at T={t:g} is that of {measured} of {len(runs)} runs, the others have none"
+
+
+def _from_the_start(arms: Sequence[Arm], target: float) -> Iterator[str]:
+    """Where a speed-up has no meaning."""
+    for t in dict.fromkeys(t for arm in arms[1:] for t in arm.reached):
+        if all(arm.reached[t].iterations == 0 and not arm.reached[t].censored for arm in arms if t in arm.reached):
+            yield f"success at T={t:g} is {target:.0%} or more before training: a higher target tells the speed-up"

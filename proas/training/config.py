@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from proas.errors import UsageError
 from proas.shaping.config import ShapingConfig
+from proas.training.policy_settings import PolicySettings
 from proas.training.setting_paths import plain, put
 from proas.training.start_settings import StartSettings
+from proas.training.temperatures import DrawingTemperature, Temperature
 
 __all__ = [
     "ALGORITHMS",
@@ -50,30 +52,6 @@ class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class PolicySettings(_Settings):
-    """The language model.
-
-    Attributes:
-        model: Folder of a local Hugging Face causal language model; empty for the small one of our own.
-        vocabulary: Most tokens of our own tokenizer.
-        phrases: Of these, at most so many runs of words.
-        width: Width of our own decoder.
-        layers: Its blocks.
-        heads: Its query heads.
-        key_heads: Its key heads.
-        hidden: Width of its feed-forward part.
-    """
-
-    model: str = ""
-    vocabulary: Annotated[int, Field(ge=300)] = 1024
-    phrases: Natural = 96
-    width: Count = 128
-    layers: Count = 2
-    heads: Count = 4
-    key_heads: Count = 1
-    hidden: Count = 256
-
-
 class TextSettings(_Settings):
     """How much text an episode may hold, in tokens; see ``proas.training.episodes.TextLimits``.
 
@@ -81,13 +59,22 @@ class TextSettings(_Settings):
         prompt: Of the first observation.
         observation: Of each later observation.
         action: Of each action.
-        episode: Of the whole.
+        episode: Of the whole; no more than the positions of a ``policy.model``.
     """
 
     prompt: Count = 256
     observation: Count = 96
     action: Count = 12
     episode: Count = 4096
+
+    @model_validator(mode="after")
+    def _holds_an_action(self) -> TextSettings:
+        if (least := self.prompt + self.action) > self.episode:
+            raise UsageError(
+                f"text.episode={self.episode} does not hold one action: text.prompt and text.action take {least}",
+                hint="raise text.episode, or lower text.prompt",
+            )
+        return self
 
 
 class WarmStartSettings(_Settings):
@@ -190,7 +177,7 @@ class EvaluationSettings(_Settings):
         tasks: Tasks evaluated on.
         choice: Which tasks: another number chooses others.
         repeats: Episodes of each.
-        temperatures: Of drawing; 0 is greedy. The first one decides on the warm start.
+        temperatures: Of drawing: 0 is greedy, else from 0.01 to 100. The first one decides on the warm start.
         seed: Of the draws, apart from the run's, so that all runs are measured alike.
     """
 
@@ -198,7 +185,7 @@ class EvaluationSettings(_Settings):
     tasks: Count = 64
     choice: Natural = 0
     repeats: Count = 1
-    temperatures: Annotated[tuple[Annotated[float, Field(ge=0.0)], ...], Field(min_length=1)] = (0.4, 1.0)
+    temperatures: Annotated[tuple[Temperature, ...], Field(min_length=1)] = (0.4, 1.0)
     seed: Natural = 7
 
 
@@ -219,7 +206,7 @@ class TrainConfig(_Settings):
         tasks: Tasks an iteration.
         group_size: Rollouts of each task (G).
         step_limit: Steps of a rollout.
-        temperature: Of drawing while training.
+        temperature: Of drawing while training, from 0.01 to 100.
         recur: Train on so many tasks only, again and again; 0 for all.
         graph_base: Name of the reference graph that the run's layer lies over; empty for a graph that starts empty.
         lifted: Let lifted tasks of the graph label as well: `off`, rollouts of `uncovered` tasks, or `always` where a
@@ -251,7 +238,7 @@ class TrainConfig(_Settings):
     tasks: Count = 16
     group_size: Annotated[int, Field(ge=2)] = 8
     step_limit: Count = 50
-    temperature: Positive = 1.0
+    temperature: DrawingTemperature = 1.0
     recur: Natural = 0
     graph_base: str = ""
     lifted: Literal["off", "uncovered", "always"] = "off"

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from proas.errors import GraphNotFound
 from proas.graph import ReferenceGraph
 from proas.graph.fallback import LiftedReport, LiftedUse, label_with_fallback
 from proas.graph.reports import EvolveReport, LabelReport
@@ -17,6 +18,10 @@ from proas.states.lifting import LiftedRollouts, lift_rollouts
 from proas.subgoals import Ladder
 
 __all__ = ["GraphLoop", "Labelled"]
+
+_BRING_BACK = (
+    "name the database that holds it, bring it back by proas db load or proas graph import, or start another run"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,31 @@ class GraphLoop:
         self._run = run
         self._emptied = emptied
         self._lifted: LiftedUse = lifted
+        self._learnt: list[str] | None = [] if emptied else None
+
+    @property
+    def learnt(self) -> list[str] | None:
+        """The successes, as JSON, that an emptied graph holds beside what lies under it; ``None`` for any other.
+
+        The next iteration removes them, and no version of the graph brings them back: a checkpoint has to keep them.
+        """
+        return self._learnt
+
+    def make(self, base: str) -> bool:
+        """Make the graph where it is not there.
+
+        Args:
+            base: Graph that it is a layer over; empty for none.
+
+        Returns:
+            Whether it was not there.
+
+        Raises:
+            GraphError: There is no such base, or the database could not be asked.
+        """
+        there = self.graph.exists()
+        ReferenceGraph.create(self.graph.connection, self.graph.name, base=base or None)
+        return not there
 
     def iterate(self, batch: RolloutBatch, iteration: int) -> Labelled:
         """Label the rollouts of an iteration and let the graph learn from them.
@@ -100,10 +130,33 @@ class GraphLoop:
         """A shortest verified way of each of these tasks that has one."""
         return shortest_ways(self.graph, tasks)
 
-    def go_back_to(self, iteration: int) -> None:
-        """Forget what came after an iteration, for a run that resumes from its checkpoint."""
-        if self._shaping.evolve and self.graph.info().version > iteration:
+    def go_back_to(self, iteration: int, learnt: Sequence[str] | None = None) -> None:
+        """Make the graph what it was after an iteration, for a run that resumes from its checkpoint.
+
+        Args:
+            iteration: Iterations done.
+            learnt: What :attr:`learnt` was then.
+
+        Raises:
+            GraphNotFound: The graph is gone, or has fewer versions: it is not the one that the run left.
+        """
+        name, uri = self.graph.name, self.graph.connection.uri
+        if not self.graph.exists():
+            raise GraphNotFound(f"the run's own graph {name!r} is not in the database at {uri}", hint=_BRING_BACK)
+        version = self.graph.info().version
+        if not self._shaping.evolve or version == iteration:
+            self._learnt = None if self._learnt is None else list(learnt or ())
+        elif self._emptied and learnt is not None:
+            held = RolloutBatch(tuple(Rollout.model_validate_json(line) for line in learnt))
+            self._evolve(held, lift_rollouts(held if self._lifted != "off" else ()), iteration)
+        elif version > iteration:
             self.graph.rewind(iteration)
+        else:
+            raise GraphNotFound(
+                f"the run's own graph {name!r} at {uri} has the versions 0 to {version}, and the checkpoint needs "
+                f"version {iteration}",
+                hint=_BRING_BACK,
+            )
 
     def _label(self, batch: RolloutBatch, roles: LiftedRollouts) -> RolloutBatch:
         if not self._shaping.needs_labels:
@@ -121,6 +174,9 @@ class GraphLoop:
             family = roles.families.get(rollout.task)
             return family.ladder if family else ladder_of_rollout(rollout)
 
+        if self._emptied:
+            held = (rollout for rollout in batch if rollout.success and rollout.has_states)
+            self._learnt = [rollout.model_dump_json(exclude_none=True) for rollout in held]
         return self.graph.evolve(
             RolloutBatch((*batch.rollouts, *roles.batch.rollouts), batch.rejects),
             purification=self._shaping.purification,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,7 +21,15 @@ from proas.training.evaluation import Evaluation, Evaluator
 from proas.training.optimiser import FlatAdam
 from proas.training.shard import UpdateOrder
 
-__all__ = ["Demonstrator", "ImitationStep", "collect_demonstrations", "expert_verbs", "imitate", "verbs_of"]
+__all__ = [
+    "Demonstrator",
+    "ImitationStep",
+    "collect_demonstrations",
+    "expert_verbs",
+    "imitate",
+    "outside_window",
+    "verbs_of",
+]
 
 
 class Demonstrator:
@@ -57,37 +67,60 @@ class Demonstrator:
 
 
 def collect_demonstrations(
-    world: World, tasks: Sequence[str], settings: WarmStartSettings, *, seed: int, step_limit: int
+    world: World,
+    tasks: Sequence[str],
+    settings: WarmStartSettings,
+    *,
+    seed: int,
+    step_limit: int,
+    progress: Callable[[int, int], object] = lambda _found, _tried: None,
 ) -> Iterator[Rollout]:
     """Demonstrations of the tasks, over and over, until there are enough of them.
+
+    Args:
+        world: Where they are played.
+        tasks: Keys of the tasks.
+        settings: How many, and how skilful.
+        seed: Of the order of the tasks and of the errors.
+        step_limit: Steps of each.
+        progress: Told after each try how many were found, and how many were tried.
 
     Yields:
         Rollouts without states; failed ones are left out where the settings say so.
 
     Raises:
-        DataError: No task can be demonstrated.
+        DataError: There are no tasks, or hardly any try succeeds.
     """
+    if not tasks:
+        raise DataError(f"no {world.name} tasks are left to demonstrate", hint="give more data, or evaluate on fewer")
     env = world.environment(step_limit=step_limit)
     order = sorted(tasks, key=lambda key: digest("demonstrations", seed, key))
-    found, number, tried = 0, 0, 0
-    while found < settings.demonstrations:
-        for task in order:
-            tried += 1
-            rng = random.Random(digest("demonstration", seed, task, number))  # noqa: S311 - no secret
-            try:
-                rollout = play(env, Demonstrator(world, rng, settings.skill, settings.slips), task, number)
-            except TaskError:
-                continue
+    found, unplayable = 0, 0
+    for tried in itertools.count(1):
+        number, place = divmod(tried - 1, len(order))
+        rng = random.Random(digest("demonstration", seed, order[place], number))  # noqa: S311 - no secret
+        try:
+            rollout = play(env, Demonstrator(world, rng, settings.skill, settings.slips), order[place], number)
+        except TaskError:
+            unplayable += 1
+        else:
             if rollout.success or not settings.successes_only:
                 found += 1
                 yield rollout
-                if found == settings.demonstrations:
-                    return
-        number += 1
-        if tried > 20 * settings.demonstrations + len(order) and found * 100 < tried:
+        progress(found, tried)
+        if found == settings.demonstrations:
+            return
+        if _hopeless(found, tried):
+            beside = f", and {unplayable:,} could not be played" if unplayable else ""
             raise DataError(
-                f"{found} of {tried} demonstrations succeeded", hint="raise warm_start.skill, or give other tasks"
+                f"only {found:,} of {tried:,} demonstrations succeeded within {step_limit} steps{beside}",
+                hint="raise warm_start.skill or step_limit, or give other tasks",
             )
+
+
+def _hopeless(found: int, tried: int) -> bool:
+    """Whether none of 150 tries succeeded, or they show that fewer than one in a hundred does (ten of 1,933)."""
+    return tried >= (100 * (found + 2 * math.sqrt(found) + 3) if found else 150)
 
 
 def verbs_of(rollouts: Iterable[Rollout]) -> set[str]:
@@ -111,11 +144,34 @@ class ImitationStep:
         epoch: Passes over the demonstrations done.
         loss: Mean negative log-likelihood of a token in the pass.
         evaluation: What the policy does now.
+        leapt_to: Success of the pass that was taken back, which had leapt over the window; ``None`` if none was.
     """
 
     epoch: float
     loss: float
     evaluation: Evaluation
+    leapt_to: float | None = None
+
+
+def outside_window(last: ImitationStep, settings: WarmStartSettings) -> str:
+    """What to know and do where imitation ended outside its window; empty where it ended within.
+
+    Args:
+        last: Where it ended.
+        settings: Its window, and the settings that it ran under.
+    """
+    success = last.evaluation.success
+    window = f"its window of {settings.low:.0%} to {settings.high:.0%} (warm_start.low, warm_start.high)"
+    finer = f"raise warm_start.checks (now {settings.checks}), or lower warm_start.learning_rate"
+    if last.leapt_to is not None:
+        leap = f"from {success:.0%} to {last.leapt_to:.0%} between two checks"
+        return f"the warm start leapt over {window}, {leap}; the weights before the leap are taken: {finer}"
+    if success < settings.low:
+        return f"the warm start ended at {success:.0%}, below {window}: raise warm_start.epochs"
+    if success > settings.high:
+        little = "which leaves less to learn than was wanted"
+        return f"the warm start ended at {success:.0%}, above {window}, {little}: {finer}"
+    return ""
 
 
 def imitate(
@@ -146,13 +202,13 @@ def imitate(
             loss, weight = loss + stats.loss, weight + stats.weight
             if number + 1 not in check_at:
                 continue
-            measured = evaluator.measure(config.evaluation.temperatures[0])
+            measured, leapt_to = evaluator.measure(config.evaluation.temperatures[0]), None
             if measured.success > settings.high and before is not None:
                 earlier, weights = before
                 if abs(earlier.success - middle) < abs(measured.success - middle):
                     crew.weights.copy_(weights)
-                    measured = earlier
-            yield ImitationStep(epoch + (number + 1) / batches, loss / max(weight, 1.0), measured)
-            if measured.success >= settings.low or (before is not None and measured is before[0]):
+                    measured, leapt_to = earlier, measured.success
+            yield ImitationStep(epoch + (number + 1) / batches, loss / max(weight, 1.0), measured, leapt_to)
+            if measured.success >= settings.low or leapt_to is not None:
                 return
             before = (measured, crew.weights.clone())

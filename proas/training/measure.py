@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from proas.envs import EnvSpec, open_world
+from proas.envs import EnvSpec, env_kind, open_world
 from proas.errors import UsageError
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
 from proas.training.config import TrainConfig
@@ -16,9 +17,10 @@ from proas.training.evaluation import Evaluation, Evaluator
 from proas.training.play import PlaySettings
 from proas.training.run_directory import RunDirectory
 from proas.training.shard import ShardSpec
-from proas.training.tasks import Splits, find_split, fixed_tasks
+from proas.training.tasks import Splits, find_split, fixed_tasks, known_splits
+from proas.training.temperatures import require_temperatures
 
-__all__ = ["Measured", "data_of", "measure_run", "validation_count"]
+__all__ = ["Measured", "data_of", "measure_run", "named_place", "under_options", "validation_count"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ def measure_run(
     *,
     split: str | None = None,
     data: Path | None = None,
+    options: Mapping[str, str] | None = None,
     iteration: int | None = None,
     temperatures: tuple[float, ...] | None = None,
     tasks: int | None = None,
@@ -53,8 +56,9 @@ def measure_run(
 
     Args:
         directory: The run.
-        split: Name of a split of its data; its own validation tasks where neither this nor ``data`` is given.
+        split: Name of a split of its data; its own validation tasks where nothing says otherwise.
         data: Other data of the same environment.
+        options: Other options of the environment than the run's, such as ScienceWorld's ``split``.
         iteration: Checkpoint; the newest if not given.
         temperatures: Of drawing; the run's own if not given.
         tasks: Most tasks; the run's own number on its own tasks, all of a split.
@@ -62,15 +66,16 @@ def measure_run(
         workers: Processes; the run's own if not given.
 
     Raises:
-        UsageError: There is no such run, split or checkpoint.
+        UsageError: There is no such run, split or checkpoint, or nothing can be drawn at a temperature.
         DataError: No task can be played.
     """
-    config = directory.config()
+    require_temperatures(temperatures or ())
+    config = under_options(directory.config(), options)
     stored = Checkpoint.read(latest_checkpoint(directory.checkpoints, iteration))
     where = data_of(config, split, data)
     limits = TextLimits.of(config.text)
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
-        own = split is None and data is None
+        own = split is None and data is None and not options
         count = tasks or (validation_count(config, len(world.tasks)) if own else len(world.tasks))
         chosen = fixed_tasks(world, count, config.evaluation.choice)
     spec = ShardSpec.of(config, stored.policy, where, where)
@@ -84,7 +89,18 @@ def measure_run(
     with Crew(spec, stored.weights, workers or config.workers) as crew:
         evaluator = Evaluator(crew, chosen, how)
         found = tuple(evaluator.measure(t) for t in temperatures or config.evaluation.temperatures)
-    return Measured(stored.iteration, len(chosen), "the default data" if where is None else str(where), found)
+    return Measured(stored.iteration, len(chosen), named_place(where, options), found)
+
+
+def under_options(config: TrainConfig, options: Mapping[str, str] | None) -> TrainConfig:
+    """Settings with other options of the environment."""
+    return config.updated({f"options.{name}": value for name, value in (options or {}).items()})
+
+
+def named_place(data: Path | None, options: Mapping[str, str] | None) -> str:
+    """Where tasks come from, in words."""
+    asked = ", ".join(f"{name}={value}" for name, value in (options or {}).items())
+    return ("the default data" if data is None else str(data)) + (f" with {asked}" if asked else "")
 
 
 def data_of(config: TrainConfig, split: str | None, data: Path | None) -> Path | None:
@@ -96,10 +112,15 @@ def data_of(config: TrainConfig, split: str | None, data: Path | None) -> Path |
     root = data or (Path(config.data) if config.data else None)
     if split is None:
         return data if data is not None else Splits.of(config.data, config.train_split, config.valid_split).valid
-    found = None if root is None else find_split(root, split) or find_split(root.parent, split)
-    if found is None:
-        raise UsageError(f"there is no split {split!r} in {root or 'the default data'}", hint="give --data PATH")
-    return found
+    places = () if root is None else (root, root.parent)
+    for place in places:
+        if found := find_split(place, split) or known_splits(place).get(split):
+            return found
+    there = sorted({name for place in places for name in known_splits(place)})
+    hint = f"there are {', '.join(there)}" if there else "give --data PATH of one, or leave --split out"
+    if any(option.name == "split" for option in env_kind(config.env).options):
+        hint = f"{config.env} has its splits by an option: --option split=NAME"
+    raise UsageError(f"there is no split {split!r} in {root or 'the default data'}", hint=hint)
 
 
 def validation_count(config: TrainConfig, available: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,8 +25,9 @@ from proas.graph_builders.distill.teacher import run_now
 from proas.rollouts import Rollout
 from proas.training.config import TrainConfig
 from proas.training.evaluation import Evaluation
-from proas.training.measure import Measured, data_of, validation_count
+from proas.training.measure import Measured, data_of, named_place, under_options, validation_count
 from proas.training.tasks import fixed_tasks
+from proas.training.temperatures import require_temperatures
 
 __all__ = ["Prompted", "PromptedSettings", "measure_prompted"]
 
@@ -75,6 +76,7 @@ def measure_prompted(
     *,
     split: str | None = None,
     data: Path | None = None,
+    options: Mapping[str, str] | None = None,
     temperatures: tuple[float, ...] | None = None,
     tasks: int | None = None,
     repeats: int = 1,
@@ -85,8 +87,9 @@ def measure_prompted(
     Args:
         config: Of the run whose tasks, step limit and seed of evaluation are taken.
         settings: Who plays, and how it is asked.
-        split: Name of a split of the run's data; its own validation tasks where neither this nor ``data`` is given.
+        split: Name of a split of the run's data; its own validation tasks where nothing says otherwise.
         data: Other data of the same environment.
+        options: Other options of the environment than the run's, such as ScienceWorld's ``split``.
         temperatures: Of drawing; the run's own if not given.
         tasks: Most tasks; the run's own number on its own tasks, all of a split.
         repeats: Episodes of each task, one at temperature 0.
@@ -95,12 +98,14 @@ def measure_prompted(
     Raises:
         ModelUnavailable: The model could not be asked to the end; nothing is said of half an evaluation.
         DataError: No task can be played.
-        UsageError: There is no such split.
+        UsageError: There is no such split, or nothing can be drawn at a temperature.
     """
+    config = under_options(config, options)
     where = data_of(config, split, data)
     drawn = temperatures or config.evaluation.temperatures
+    require_temperatures(drawn)
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
-        own = split is None and data is None
+        own = split is None and data is None and not options
         available = len(world.tasks)
         count = tasks or (validation_count(config, available) if own else available)
         chosen = fixed_tasks(world, count, config.evaluation.choice)
@@ -123,7 +128,7 @@ def measure_prompted(
     measured = Measured(
         0,
         len(chosen),
-        "the default data" if where is None else str(where),
+        named_place(where, options),
         tuple(Evaluation.of(group, temperature) for group, temperature in zip(played, drawn, strict=True)),
     )
 

@@ -10,7 +10,10 @@ from proas.errors import UsageError
 from proas.training.comparison import Arm, Comparison
 from proas.training.run_directory import write_json
 
-__all__ = ["write_report"]
+__all__ = ["COLUMNS", "measurements", "write_report"]
+
+COLUMNS = ("measured", "success", "difference", "{target} after", "speed-up")
+"""Of :func:`measurements`; ``{target}`` stands for the success to be reached."""
 
 
 def write_report(found: Comparison, folder: Path) -> list[Path]:
@@ -36,35 +39,37 @@ def write_report(found: Comparison, folder: Path) -> list[Path]:
     return files
 
 
+def measurements(arm: Arm, found: Comparison) -> list[tuple[str, ...]]:
+    """What an arm came to as rows of text: one for each temperature, and the training rollouts.
+
+    What was not measured, or is not known, is ``-``.
+    """
+    rows = []
+    for t in found.temperatures:
+        final, difference = arm.final.get(t), arm.difference.get(t)
+        reached, ratio = arm.reached.get(t), arm.speed_up.get(t)
+        cells = [one.shown() if one is not None else "-" for one in (final, difference, reached, ratio)]
+        rows.append((f"T={t:g}", *cells))
+    rollouts = arm.rollouts.shown() if arm.rollouts is not None else "-"
+    return [*rows, ("rollouts", rollouts, "-", "-", "-")]
+
+
 def _lines(found: Comparison, *, drawn: bool) -> Iterator[str]:
-    temperatures = [f"T = {t:g}" for t in found.temperatures]
     yield "# Comparison"
     yield ""
-    yield "Success in percent on the validation tasks, mean of the last three evaluations, mean ± sample standard"
-    yield f"deviation over seeds. The difference is paired by seed, at {temperatures[0]}, with its 95 % interval."
+    yield "Success in percent, mean ± sample standard deviation over seeds: at each temperature T of the evaluations"
+    yield "the mean of the last three on the validation tasks; of the training rollouts the last quarter of the"
+    yield f"iterations. The difference from {found.baseline} is paired by seed, in points, with its 95 % interval where"
+    yield "three seeds or more are paired. Where some seed never reaches the target, its last evaluation stands for it,"
+    yield "and the mean is a lower bound (>). The speed-up is the baseline's iterations over the arm's: a lower bound"
+    yield "(≥) where the baseline has such seeds; none is given where the arm has. What was not measured is shown as -."
     yield ""
-    head = [
-        "arm",
-        "seeds",
-        *temperatures,
-        "training rollouts",
-        "difference",
-        f"iterations to {found.target:.0%}",
-        "speed-up",
-    ]
+    head = ["arm", "seeds", *(name.format(target=f"{found.target:.0%}") for name in COLUMNS)]
     yield f"| {' | '.join(head)} |"
     yield f"| {' | '.join(['---'] * len(head))} |"
     for arm in found.arms:
-        cells = [
-            arm.name,
-            ", ".join(map(str, arm.seeds)),
-            *(arm.final[t].shown() for t in found.temperatures),
-            arm.rollouts.shown(),
-            "baseline" if arm.name == found.baseline else arm.difference.shown() if arm.difference else "no pair",
-            "not reached" if arm.iterations_to_target is None else f"{arm.iterations_to_target:g}",
-            "" if arm.speed_up is None else f"{arm.speed_up:.2f}",
-        ]
-        yield f"| {' | '.join(cells)} |"
+        for row in measurements(arm, found):
+            yield f"| {' | '.join([arm.name, ', '.join(map(str, arm.seeds)), *row])} |"
     yield ""
     if drawn:
         yield "![Success over iterations](curves.svg)"
@@ -75,7 +80,9 @@ def _lines(found: Comparison, *, drawn: bool) -> Iterator[str]:
     yield f"| arm | seconds an iteration | {' | '.join(parts)} |"
     yield f"| {' | '.join(['---'] * (len(parts) + 2))} |"
     for arm in found.arms:
-        yield f"| {arm.name} | {arm.seconds:.2f} | {' | '.join(f'{arm.shares[part]:.1%}' for part in parts)} |"
+        seconds = "-" if arm.seconds is None else f"{arm.seconds:.2f}"
+        shares = ["-" if share is None else f"{share:.1%}" for share in arm.shares.values()]
+        yield f"| {arm.name} | {seconds} | {' | '.join(shares)} |"
     yield ""
     yield "## Runs"
     yield ""
@@ -114,9 +121,9 @@ def _draw(found: Comparison, file: Path) -> None:
 
 def _plot(axes: object, arm: Arm, name: str) -> None:
     curve = arm.curves[name]
-    low = [m - d for m, d in zip(curve.mean, curve.deviation, strict=True)]
-    high = [m + d for m, d in zip(curve.mean, curve.deviation, strict=True)]
     plot, band = axes.plot, axes.fill_between  # type: ignore[attr-defined]
     (line,) = plot(curve.iterations, curve.mean, label=arm.name, linewidth=1.2)
-    if len(arm.seeds) > 1:
+    if curve.deviation is not None:
+        low = [m - d for m, d in zip(curve.mean, curve.deviation, strict=True)]
+        high = [m + d for m, d in zip(curve.mean, curve.deviation, strict=True)]
         band(curve.iterations, low, high, color=line.get_color(), alpha=0.15, linewidth=0)

@@ -16,6 +16,7 @@ Needs no torch, so that runs can be compared where it is not installed.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import subprocess
@@ -28,7 +29,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from proas.errors import DataError, UsageError
+from proas.errors import DataError, RecordError, UsageError
 from proas.rollout_files import write_rollouts
 from proas.rollouts import Rollout
 from proas.training.config import TrainConfig
@@ -138,16 +139,36 @@ class RunDirectory:
         _append(self.path / _METRICS, metrics)
 
     def metrics(self) -> Iterator[dict[str, float]]:
-        """The metrics of each iteration, in order; a last line that was cut off is left out."""
-        yield from _read_lines(self.path / _METRICS)
+        """The metrics of each iteration, in order; a last line that was cut off is left out.
+
+        Raises:
+            DataError: A line is damaged; says which.
+        """
+        file = self.path / _METRICS
+        for number, row in _read_lines(file):
+            for name in ("iteration", *row):
+                if not _is_number(row.get(name)):
+                    raise _damaged(file, number, "holds no number", field=name)
+            yield row
 
     def append_outcomes(self, iteration: int, temperature: float, by_task: Mapping[str, float]) -> None:
         """Write what an evaluation came to, task by task."""
         _append(self.path / _OUTCOMES, {"iteration": iteration, "temperature": temperature, "success": dict(by_task)})
 
     def outcomes(self) -> Iterator[dict[str, Any]]:
-        """``{"iteration", "temperature", "success": {task: share}}`` of each evaluation, in order."""
-        yield from _read_lines(self.path / _OUTCOMES)
+        """``{"iteration", "temperature", "success": {task: share}}`` of each evaluation, in order.
+
+        Raises:
+            DataError: A line is damaged; says which. A last line that was cut off is left out.
+        """
+        file = self.path / _OUTCOMES
+        for number, row in _read_lines(file):
+            for name in ("iteration", "temperature"):
+                if not _is_number(row.get(name)):
+                    raise _damaged(file, number, "holds no number", field=name)
+            if not isinstance(row.get("success"), dict):
+                raise _damaged(file, number, "holds no tasks", field="success")
+            yield row
 
     def keep_rollouts(self, iteration: int, rollouts: Iterable[Rollout]) -> None:
         """Write an iteration's rollouts to ``rollouts/ITERATION.jsonl``."""
@@ -156,14 +177,17 @@ class RunDirectory:
         write_rollouts(folder / f"{iteration:05}.jsonl", rollouts)
 
     def forget_after(self, iteration: int) -> None:
-        """Leave out metrics and rollouts of later iterations, which a run that resumes does again."""
+        """Leave out metrics and rollouts of later iterations, which a run that resumes does again.
+
+        Raises:
+            DataError: A line is damaged; says which.
+        """
         for file in (self.path / "rollouts").glob("*.jsonl"):
             if file.stem.isdecimal() and int(file.stem) > iteration:
                 file.unlink()
-        for name in (_METRICS, _OUTCOMES):
-            file = self.path / name
-            kept = [row for row in _read_lines(file) if row.get("iteration", 0) <= iteration]
-            _write(file, "".join(_line(row) for row in kept))
+        for name, rows in ((_METRICS, self.metrics()), (_OUTCOMES, self.outcomes())):
+            kept = [row for row in rows if row["iteration"] <= iteration]
+            _write(self.path / name, "".join(_line(row) for row in kept))
         with suppress(FileNotFoundError):
             (self.path / "final.json").unlink()
 
@@ -222,16 +246,39 @@ def _append(file: Path, document: Mapping[str, Any]) -> None:
         os.fsync(lines.fileno())
 
 
-def _read_lines(file: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file, a line each; what is none is left out."""
+def _read_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file, a line each, with the lines' numbers.
+
+    A last line that was cut off, as a process ended or is still writing it, is left out.
+    """
     if not file.is_file():
         return
-    with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            with suppress(ValueError):
-                found = json.loads(line)
-                if isinstance(found, dict):
-                    yield found
+    try:
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                found = _object(line)
+                if found is not None:
+                    yield number, found
+                elif line.endswith(b"\n"):
+                    raise _damaged(file, number, "holds no JSON object")
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror}", hint="see who may read it") from error
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    with suppress(ValueError):  # JSON that is none, and bytes that are no UTF-8
+        found = json.loads(line.decode("utf-8"))
+        return found if isinstance(found, dict) else None
+    return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _damaged(file: Path, number: int, reason: str, *, field: str = "") -> RecordError:
+    hint = "the run's folder is damaged: take the line out, and it counts as not measured"
+    return RecordError(reason, source=str(file), line=number, field=field, hint=hint)
 
 
 def _write(file: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from proas.errors import UsageError
 
-__all__ = ["plain", "put"]
+__all__ = ["flat", "plain", "put"]
 
 
 def put(document: dict[str, Any], path: list[str], name: str, value: object) -> None:
@@ -18,7 +18,7 @@ def put(document: dict[str, Any], path: list[str], name: str, value: object) -> 
     for key in path[:-1]:
         place = place.get(key) if isinstance(place, dict) else None
     if not isinstance(place, dict) or (path[-1] not in place and path[0] != "options"):
-        near = difflib.get_close_matches(name, list(_names(document)), n=1)
+        near = difflib.get_close_matches(name, list(flat(document)), n=1)
         guess = f"did you mean {near[0]}?" if near else "docs/training.md lists them"
         raise UsageError(f"there is no setting {name!r}", hint=guess)
     if isinstance(place.get(path[-1]), dict):
@@ -28,12 +28,17 @@ def put(document: dict[str, Any], path: list[str], name: str, value: object) -> 
     place[path[-1]] = value
 
 
-def _names(document: Mapping[str, Any], before: str = "") -> Iterator[str]:
+def flat(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document of settings as values by path, in its order."""
+    return dict(_paths(document, ""))
+
+
+def _paths(document: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
     for name, value in document.items():
         if isinstance(value, dict):
-            yield from _names(value, f"{before}{name}.")
+            yield from _paths(value, f"{before}{name}.")
         else:
-            yield f"{before}{name}"
+            yield f"{before}{name}", value
 
 
 def plain(value: object) -> object:

@@ -9,17 +9,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from proas.errors import DataError
+from proas.errors import DataError, UsageError
 from proas.rollouts import Rollout
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
-from proas.training.config import PolicySettings
+from proas.training.config import PolicySettings, TrainConfig
 from proas.training.episodes import prompt_text
+from proas.training.inherited import with_policy_of
 from proas.training.policy.decoder import DecoderConfig
 from proas.training.policy.load import policy_from_description
 from proas.training.policy.tokenizer import WordTokenizer
 from proas.training.run_directory import RunDirectory
 
-__all__ = ["fresh_policy", "starting_weights"]
+__all__ = ["fresh_policy", "require_room", "starting_weights", "stored_policy"]
 
 
 def fresh_policy(demonstrations: Sequence[Rollout], settings: PolicySettings, *, critic: bool) -> dict[str, Any]:
@@ -51,6 +52,43 @@ def fresh_policy(demonstrations: Sequence[Rollout], settings: PolicySettings, *,
         hidden=settings.hidden,
     )
     return {"kind": "word", "tokenizer": tokenizer.to_json(), "decoder": decoder.model_dump(), "critic": critic}
+
+
+def stored_policy(config: TrainConfig, init: Path) -> dict[str, Any]:
+    """Description of the policy of a run to start from.
+
+    Args:
+        config: Settings of the run that starts.
+        init: The run to start from.
+
+    Raises:
+        UsageError: There is no such run, or the settings say another policy than it has.
+        DataError: Its checkpoint is damaged.
+    """
+    directory = RunDirectory(init)
+    policy = Checkpoint.read(latest_checkpoint(directory.checkpoints)).policy
+    with_policy_of(config, directory)
+    return policy
+
+
+def require_room(config: TrainConfig) -> None:
+    """Refuse episodes that a model on disk has too few positions for, before anything is played.
+
+    Raises:
+        UsageError: It has, or there is no such model.
+        DataError: The folder holds no model.
+    """
+    if not config.policy.model:
+        return
+    from proas.training.policy.huggingface import positions_of
+
+    most = positions_of(config.policy.model)
+    if most is not None and config.text.episode > most:
+        raise UsageError(
+            f"an episode may hold text.episode={config.text.episode} tokens, and {config.policy.model} has {most} "
+            "positions",
+            hint=f"--set text.episode={most}, with a text.prompt below it; longer episodes end there",
+        )
 
 
 def starting_weights(policy: dict[str, Any], seed: int, init: Path | None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,10 @@ from proas.errors import DataError, TaskError
 from proas.keys import digest
 from proas.rollouts import Reject
 
-__all__ = ["Splits", "TaskStream", "find_split", "fixed_tasks", "recurring"]
+__all__ = ["Splits", "TaskStream", "find_split", "fixed_tasks", "known_splits", "recurring"]
+
+_ARCHIVE = re.compile(r"(.+?)(-\d+)?\.(tar(\.\w+)?|tgz|txz)")
+_SPLIT = re.compile(r"(train|valid|test|dev|eval)\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,23 @@ def find_split(data: Path, name: str) -> Path | None:
         return None
     found = [data / name, *sorted(data.glob(f"json_*/{name}"), reverse=True)]
     return next((folder for folder in found if folder.is_dir()), None)
+
+
+def known_splits(data: Path) -> dict[str, Path]:
+    """Splits to be measured on by name: folders of a folder, or of a release folder in it, else archives in it.
+
+    An archive's name may end in the number of its tasks (``valid_seen-140.tar.xz``). Folders of other names are left
+    out: they are tasks.
+    """
+    if not data.is_dir():
+        return {}
+    archives = {match[1]: file for file in sorted(data.iterdir()) if (match := _ARCHIVE.fullmatch(file.name))}
+    folders = {folder.name: folder for place in (*sorted(data.glob("json_*")), data) for folder in _folders(place)}
+    return {name: place for name, place in sorted({**archives, **folders}.items()) if _SPLIT.fullmatch(name)}
+
+
+def _folders(place: Path) -> Iterator[Path]:
+    return (folder for folder in place.iterdir() if folder.is_dir()) if place.is_dir() else iter(())
 
 
 def fixed_tasks(world: World, count: int, choice: int = 0) -> list[str]:

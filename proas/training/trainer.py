@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from proas.envs import EnvSpec, World, open_world
-from proas.errors import UsageError
+from proas.errors import ProASError, UsageError
 from proas.graph import Connection, ReferenceGraph
 from proas.rollouts import Reject, Rollout, RolloutBatch
 from proas.shaping import shape
@@ -28,16 +28,17 @@ from proas.training.episodes import TextLimits
 from proas.training.estimators import StateGraphs, estimate_base
 from proas.training.evaluation import Evaluation, Evaluator
 from proas.training.graph_loop import GraphLoop
-from proas.training.imitation import collect_demonstrations, expert_verbs, imitate, verbs_of
+from proas.training.imitation import collect_demonstrations, expert_verbs, imitate, outside_window, verbs_of
 from proas.training.optimiser import FlatAdam
 from proas.training.play import PlaySettings
 from proas.training.run_directory import RunDirectory
 from proas.training.sampling import sample
 from proas.training.shard import Floats, ShardSpec
-from proas.training.start import fresh_policy, starting_weights
+from proas.training.start import fresh_policy, require_room, starting_weights, stored_policy
 from proas.training.starts import Curriculum, GivenWay, own_steps
 from proas.training.tasks import Splits, TaskStream, fixed_tasks, recurring
 from proas.training.update import signals_of, update
+from proas.training.watching import Paced, Watcher
 
 __all__ = ["Trainer", "Watcher"]
 
@@ -45,22 +46,6 @@ Metrics = dict[str, float]
 
 _LOOKED_AT = 8
 """Validation tasks whose wording is looked at."""
-
-
-class Watcher(Protocol):
-    """Who is told how a run goes."""
-
-    def phase(self, what: str) -> None:
-        """Something begins: ``demonstrations``, ``warm start``, ``iteration 7``, ``evaluation``."""
-        ...
-
-    def metrics(self, row: Metrics) -> None:
-        """An iteration is done."""
-        ...
-
-    def note(self, message: str) -> None:
-        """Something that the user should know."""
-        ...
 
 
 @dataclass(slots=True)
@@ -99,6 +84,7 @@ class Trainer:
         init: Path | None = None,
         writer: Callable[[Metrics], None] | None = None,
     ) -> None:
+        require_room(config)
         if config.uses_graph and (connection is None or not graph):
             raise UsageError(f"{config.arm} needs a database and a graph's name", hint="give a connection and a name")
         if config.lifted != "off":
@@ -117,32 +103,33 @@ class Trainer:
         self._wanted: set[str] = set()
         self._graph: GraphLoop | None = None
         if config.uses_graph and connection is not None:
-            made = ReferenceGraph.create(connection, graph, base=config.graph_base or None)
-            self._graph = GraphLoop(
-                made, config.base_shaping, graph, emptied=config.graph_emptied, lifted=config.lifted
-            )
+            own = ReferenceGraph(connection, graph)
+            self._graph = GraphLoop(own, config.base_shaping, graph, emptied=config.graph_emptied, lifted=config.lifted)
 
     def run(self, *, resume: bool = False) -> dict[str, Any]:
         """Train to the end.
 
         Args:
-            resume: Go on from the last checkpoint.
+            resume: Go on from the last checkpoint; a run with no iterations left stays as it is.
 
         Returns:
             The result, as ``final.json`` holds it.
 
         Raises:
-            UsageError: Another process trains in the run's folder.
+            UsageError: Another process trains in the run's folder, or it holds no checkpoint to go on from.
+            GraphNotFound: The run's graph is gone, or is not the one that the checkpoint goes with.
         """
         with self._directory.held():
-            return self._run(resume=resume)
+            if resume:
+                return self._finished() or self._run(self._resumed())
+            with self._own_graph():
+                return self._run(None)
 
-    def _run(self, *, resume: bool) -> dict[str, Any]:
+    def _run(self, start: Checkpoint | None) -> dict[str, Any]:
         began = time.perf_counter()
         with closing(open_world(EnvSpec(self.config.env, self._splits.train, self.config.options))) as world:
             valid = self._validation_tasks(world)
             train = self._training_tasks(world, valid)
-            start = self._resumed() if resume else None
             policy = start.policy if start is not None else self._starting_policy(world, train)
             spec = ShardSpec.of(self.config, policy, self._splits.train, self._splits.valid)
             weights = (
@@ -150,13 +137,27 @@ class Trainer:
             )
             with Crew(spec, weights, self.config.workers) as crew:
                 evaluator = Evaluator(crew, valid, self._evaluation_settings())
-                if start is None:
-                    self._warm_start(crew, evaluator)
+                warmed = self._warm_start(crew, evaluator) if start is None else None
                 state = self._state(world, train, crew, start)
-                last = self._iterations(crew, evaluator, state, policy, fresh=start is None)
+                last = self._iterations(crew, evaluator, state, policy, warmed)
         return self._finish(last, state, time.perf_counter() - began, len(train), len(valid))
 
     # Beginning
+
+    @contextmanager
+    def _own_graph(self) -> Iterator[None]:
+        """Make the run's graph, and remove it again where the run ends before its first checkpoint.
+
+        Such a run is begun anew, with another graph; nobody would come back for this one.
+        """
+        made = self._graph is not None and self._graph.make(self.config.graph_base)
+        try:
+            yield
+        except BaseException:
+            if self._graph is not None and made and not any(self._directory.checkpoints.glob("*.pt")):
+                with suppress(ProASError):  # what ended the run is the news
+                    self._graph.graph.drop()
+            raise
 
     def _validation_tasks(self, world: World) -> list[str]:
         wanted = self.config.evaluation
@@ -179,22 +180,33 @@ class Trainer:
 
     def _resumed(self) -> Checkpoint:
         found = Checkpoint.read(latest_checkpoint(self._directory.checkpoints))
-        self._directory.forget_after(found.iteration)
         if self._graph is not None:
-            self._graph.go_back_to(found.iteration)
+            self._graph.go_back_to(found.iteration, found.learnt)
+        self._directory.forget_after(found.iteration)
         return found
+
+    def _finished(self) -> dict[str, Any] | None:
+        """The result of a run that has no iterations left; ``None`` while it has."""
+        result = self._directory.final()
+        done = Checkpoint.read(latest_checkpoint(self._directory.checkpoints)).iteration
+        return result if result is not None and result.get("iterations") == done >= self._total else None
+
+    @property
+    def _total(self) -> int:
+        """Iterations in all."""
+        return 0 if self.config.algorithm == "sft" else self.config.iterations
 
     def _starting_policy(self, world: World, train: list[str]) -> dict[str, Any]:
         """Description of the policy: of the run to start from, else one made for the demonstrations' words."""
         critic = self.config.algorithm == "ppo"
         self._demonstrations: list[Rollout] = []
         if self._init is not None:
-            stored = Checkpoint.read(latest_checkpoint(RunDirectory(self._init).checkpoints)).policy
-            return {**stored, "critic": critic}
+            return {**stored_policy(self.config, self._init), "critic": critic}
         self._watcher.phase("demonstrations")
-        settings = self.config.warm_start
+        settings, seed, limit = self.config.warm_start, self.config.seed, self.config.step_limit
+        progress = Paced(self._watcher, "demonstrations", settings.demonstrations)
         self._demonstrations = list(
-            collect_demonstrations(world, train, settings, seed=self.config.seed, step_limit=self.config.step_limit)
+            collect_demonstrations(world, train, settings, seed=seed, step_limit=limit, progress=progress)
         )
         if unheard := sorted(self._wanted - verbs_of(self._demonstrations)):
             self._watcher.note(
@@ -202,20 +214,21 @@ class Trainer:
             )
         return fresh_policy(self._demonstrations, self.config.policy, critic=critic)
 
-    def _warm_start(self, crew: Crew, evaluator: Evaluator) -> None:
-        if self._init is not None:
-            crew.reference.copy_(crew.weights)
-            return
-        self._watcher.phase("warm start")
-        reached = False
-        for step in imitate(crew, self._demonstrations, self.config, evaluator):
-            success = step.evaluation.success
-            reached = success >= self.config.warm_start.low
-            self._watcher.note(f"warm start, pass {step.epoch:.1f}: loss {step.loss:.3f}, success {success:.0%}")
-        if not reached:
-            self._watcher.note("the warm start ended below its window (warm_start.low): raise warm_start.epochs")
+    def _warm_start(self, crew: Crew, evaluator: Evaluator) -> Metrics:
+        """Imitate, unless the run starts from another. Answers with what the record tells of it."""
+        metrics: Metrics = {}
+        if self._init is None:
+            self._watcher.phase("warm start")
+            for step in imitate(crew, self._demonstrations, self.config, evaluator):
+                success = step.evaluation.success
+                self._watcher.note(f"warm start, pass {step.epoch:.1f}: loss {step.loss:.3f}, success {success:.0%}")
+            if advice := outside_window(step, self.config.warm_start):
+                self._watcher.note(advice)
+            metrics = {"warm_start/success": success, "warm_start/passes": step.epoch}
+            metrics["warm_start/in_window"] = float(not advice)
+            self._demonstrations = []
         crew.reference.copy_(crew.weights)
-        self._demonstrations = []
+        return metrics
 
     def _state(self, world: World, train: list[str], crew: Crew, start: Checkpoint | None) -> _State:
         adam = FlatAdam(crew.weights, self.config.update.learning_rate)
@@ -231,13 +244,13 @@ class Trainer:
     # Iterations
 
     def _iterations(
-        self, crew: Crew, evaluator: Evaluator, state: _State, policy: dict[str, Any], *, fresh: bool
+        self, crew: Crew, evaluator: Evaluator, state: _State, policy: dict[str, Any], warmed: Metrics | None
     ) -> Metrics:
-        config = self.config
+        """To the end; first of all measured as it starts, where it was just made (``warmed`` is not ``None``)."""
+        config, total = self.config, self._total
         row: Metrics = {}
-        total = 0 if config.algorithm == "sft" else config.iterations
-        if fresh:
-            row = {"iteration": 0.0, **self._evaluate(evaluator, 0)}
+        if warmed is not None:
+            row = {"iteration": 0.0, **warmed, **self._evaluate(evaluator, 0)}
             self._record(row)
             self._checkpoint(crew, state, policy)
         while state.iteration < total:
@@ -286,6 +299,7 @@ class Trainer:
             ladder_of=ladder_of_rollout,
             values=np.concatenate(played.values).astype(np.float64) if config.algorithm == "ppo" else None,
             kept=state.memory,
+            paid=self._play_settings(k).rewards,
         )
         targets = None if base.targets is None else _by_rollout(batch, base.targets.astype(np.float32))
         shaped = shape(base.batch, config.base_shaping, growth=growth)
@@ -349,6 +363,7 @@ class Trainer:
             episodes=state.episodes,
             memory=state.memory.to_json() if self.config.algorithm == "tigpo" else {},
             starts=state.curriculum.to_json() if self.config.starts.share else {},
+            learnt=None if self._graph is None else self._graph.learnt,
         ).write(self._directory.checkpoints)
         prune_checkpoints(self._directory.checkpoints, self.config.keep_checkpoints)
 

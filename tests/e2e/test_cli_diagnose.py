@@ -79,12 +79,14 @@ def test_labels_with_the_graph_of_the_games(proas: Proas, work: Path, run: Path,
     [
         (("noise", "--steps", "1,x"), "no list of numbers"),
         (("noise", "--steps", "0"), "one of them above 0"),
+        (("noise", "--steps", "0"), "for example 0,1,2,4,8"),
         (("noise", "--steps", "-1,2"), "one of them above 0"),
         (("noise", "--checkpoint", "77"), "no checkpoint of iteration 77"),
         (("noise", "--split", "nothing"), "no split 'nothing'"),
         (("noise", "--data", "nowhere"), "no such file"),
         (("suppress", "--split", "nothing"), "no split 'nothing'"),
         (("labels", "--support", "0"), "at least 1"),
+        (("labels", "--support", "0"), "for example 1,2,3"),
     ],
 )
 def test_faults_are_named(proas: Proas, no_server: Path, run: Path, words: tuple[str, ...], message: str) -> None:
@@ -137,7 +139,8 @@ def test_who_is_measured_must_be_clear(proas: Proas, no_server: Path, run: Path)
         ((), "nothing to measure"),
         ((run, "--env", "alfworld"), "--env goes with --endpoint"),
         ((run, "--endpoint", "http://127.0.0.1:9/v1"), "--model"),
-        ((run, "--model", "m"), "--endpoint"),
+        ((run, "--model", "m"), "give --endpoint URL\n"),  # and no engine, which this command has not
+        ((run, "--option", "colour=red"), "no option"),
         ((run, "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--checkpoint", 1), "--checkpoint is for"),
         ((run, "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--env", "webshop"), "plays in alfworld"),
         ((run, "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--retry-for", 0, "--tasks", 1), "127.0.0.1:9"),

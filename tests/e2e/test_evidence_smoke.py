@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from proas.envs import env_kind
 from proas.graph import Connection, list_graphs
 from proas.localdb import ServerInfo
 from tests.e2e.conftest import Proas
@@ -122,7 +125,10 @@ def test_ended_gone_on_with_and_counted(proas: Proas, work: Path, neo4j_server: 
         assert record["at"] == [1, 2, 3, 4]
         assert record["seconds"]["total"] > 0
         assert len(record["outcomes"]["0.4"]) == record["tasks"] == 4
-        assert record["command"].startswith("proas train --preset smoke")
+        assert record["command"].startswith("proas train --preset full")
+        assert "--set policy.width=32 " in record["command"], "no named preset decides what the command means"
+        arm, seed = name.rsplit("-s", 1)
+        assert record["rerun"] == f"proas ablate --table smoke --only {arm} --seeds {seed}"
         assert str(work) not in json.dumps(record), "a record holds no path of this machine"
     assert "proas/mask_rate" in records["grpo-proas-s0"]["series"] or (
         max(records["grpo-proas-s0"]["series"]["rollout/success"]) == 0
@@ -160,6 +166,98 @@ def test_a_table_of_one_s_own(proas: Proas, work: Path) -> None:
     record = json.loads((work / "ablation" / "results" / "own" / "grpo-s0.json").read_text())
     assert record["iterations"] == 2
     assert proas("ablate", "--table", "own.toml", "--iterations", 2, "--json").document["reused"] == ["own/grpo-s0"]
+
+
+def test_the_command_in_a_record_runs_the_same_again(proas: Proas, work: Path) -> None:
+    (work / "own.toml").write_text(
+        'title = "Own"\nquestion = "?"\npreset = "smoke"\nseeds = [0]\n[settings]\n"warm_start.demonstrations" = 4\n'
+        '[data]\nsource = "samples"\n[warm.base]\n[arms.grpo]\n[arms.loop-mask]\nshaping = "loop-mask"\n'
+    )
+    samples = env_kind("alfworld").samples
+    assert samples is not None
+    shutil.copytree(samples(), work / "games")
+    changed = ("--set", "tasks=3", "--iterations", 1, "--data", "games")
+    asked = proas("ablate", "--table", "own.toml", "--only", "grpo", *changed, "--json")
+    assert asked.code == 0, asked.err
+    first = json.loads((work / "ablation" / "results" / "own" / "grpo-s0.json").read_text())
+    words = shlex.split(first["rerun"])
+    assert words[:4] == ["proas", "ablate", "--table", "own.toml"]
+    assert f"`{first['rerun']}`" == asked.document["tables"][-1]["rows"][0][2]
+    again = proas(*words[1:], "--out", "again", "--json")
+    assert again.code == 0, again.err
+    second = json.loads((work / "again" / "results" / "own" / "grpo-s0.json").read_text())
+    alike = ("digest", "games", "rerun", "settings", "series", "evaluations", "episodes")
+    assert {name: second[name] for name in alike} == {name: first[name] for name in alike}
+    assert (first["episodes"], first["iterations"]) == (12, 1)
+
+
+DIAGNOSED = """
+title = "Own"
+question = "?"
+preset = "smoke"
+seeds = [0]
+baseline = "grpo-proas"
+[settings]
+iterations = 2
+[data]
+source = "generated"
+games = 12
+seed = 31
+kinds = ["pick"]
+[warm.base]
+settings = { "warm_start.demonstrations" = 24 }
+[graphs.plans]
+[arms.grpo-proas]
+shaping = "membership"
+graph = "plans"
+[[diagnoses]]
+arm = "grpo-proas"
+kind = "noise"
+options = { states = 2, continuations = 2, steps = "0,1" }
+figure = true
+[[diagnoses]]
+arm = "grpo-proas"
+kind = "labels"
+options = { tasks = 2, group_size = 2, rounds = 1, support = "1" }
+"""
+
+
+def test_diagnoses_are_made_of_the_runs_that_a_plan_names(proas: Proas, work: Path, neo4j_server: ServerInfo) -> None:
+    (work / "own.toml").write_text(DIAGNOSED)
+    run = ("evidence", "run", "own.toml", "--out", "runs", "--results", "kept/results", "--page", "page.md", "--json")
+    asked = proas(*run)
+    assert asked.code == 0, asked.err
+    key = "own/grpo-proas-s0"
+    assert asked.document["done"] == [key, f"{key}/noise", f"{key}/labels"]
+    kept = work / "kept" / "diagnoses" / "grpo-proas-s0"
+    noise, labels = (json.loads((kept / f"{kind}.json").read_text()) for kind in ("noise", "labels"))
+    assert (noise["settings"]["states"], noise["settings"]["continuations"], noise["settings"]["steps"]) == (
+        2,
+        2,
+        [0, 1],
+    )
+    assert (labels["settings"]["tasks"], labels["settings"]["supports"]) == (2, [1])
+    assert noise["run"].startswith("runs/own/grpo-proas-s0-")
+    assert str(work) not in json.dumps([noise, labels]), "what is kept holds no path of this machine"
+    assert (work / "images" / "evidence" / "noise.svg").is_file()
+    assert not (work / "images" / "evidence" / "labels.svg").exists()
+    connection = Connection.resolve(environ=os.environ)
+    own = json.loads(next(work.glob("runs/runs/own/*/config.json")).read_text())["graph"]
+    graphs = {info.name for info in list_graphs(connection)}
+    assert own not in graphs, "the run's graph goes when all that asks it is made"
+
+    (kept / "noise.json").write_text("{}")
+    assert proas(*run, "--missing").document["done"] == []
+    assert (kept / "noise.json").read_text() == "{}"
+    (kept / "labels.json").unlink()
+    assert proas(*run).document["done"] == [f"{key}/noise", f"{key}/labels"]  # from what lies beside the run
+    assert json.loads((kept / "noise.json").read_text()) == noise
+    shutil.rmtree(next(work.glob("runs/runs/own/*/diagnoses/labels-*")))
+    lost = proas(*run)
+    assert lost.code == 1
+    assert "the graph of its run is gone" in lost.document["failed"][0]["reason"]
+    base = json.loads(next(work.glob("runs/graphs/*.json")).read_text())["graph"]
+    assert proas("graph", "drop", base, "--yes").code == 0
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from proas.envs import RewardSettings
 from proas.errors import DataError
 from proas.rollouts import Rollout, RolloutBatch
 from proas.shaping.config import ShapingConfig
 from proas.shaping.frame import Frame
 from proas.shaping.ragged import Floats
 from proas.shaping.rewards import Rewards, rewards_of
+from proas.shaping.shaper import with_progress_bonus
+from proas.shaping.verdicts import verdicts_of
 from proas.subgoals import Ladder
 from proas.training.config import AlgorithmName, EstimatorSettings
 from proas.training.estimators.context_groups import hgpo
@@ -47,35 +50,42 @@ def estimate_base(
     ladder_of: LadderOf,
     values: Floats | None = None,
     kept: StateGraphs | None = None,
+    paid: RewardSettings = RewardSettings(),
 ) -> BaseAdvantages:
     """Base advantages by a method's name.
 
     Args:
-        batch: Rollouts with states, but for PPO.
+        batch: Rollouts with states, but for PPO; labelled where ``shaping.progress_as`` = reward asks the graph.
         algorithm: The method. ``grpo``, ``dapo`` and ``gigpo`` are left to ``proas.shaping.shape``.
         settings: The method's settings.
-        shaping: Says what counts as return and penalty.
+        shaping: Says what counts as return and penalty, and whether progress is rewarded.
         ladder_of: Subgoals of a task, for MiGPO.
         values: The critic's values, ``(S,)``, for PPO.
         kept: TIGPO's graphs of earlier iterations; the batch joins them.
+        paid: What the rollouts were paid: R of MiGPO, GraphGPO and TIGPO is the reward of a success, by this or by
+            ``shaping.success_reward``, whether or not the batch holds one.
 
     Raises:
-        DataError: States or values that the method needs are missing.
+        DataError: States, values or labels that the method needs are missing.
     """
     if algorithm in ("grpo", "dapo", "gigpo", "sft"):
         return BaseAdvantages(batch)
     frame = Frame.of(batch)
     rewards = rewards_of(frame, shaping)
-    if shaping.penalty_only_groups == "drop":
-        rewards = rewards.without_lone_penalties(frame)
-    if algorithm == "ppo":
+    if shaping.progress_as == "reward":
+        rewards = with_progress_bonus(rewards, frame, verdicts_of(frame, shaping), shaping)
+    if algorithm == "ppo":  # a critic's rollout has no siblings, so that no group can take its penalties away
         if values is None:
             raise DataError("PPO needs the critic's values", hint="play with a policy that has a critic")
         estimate = gae(
             rewards.steps + rewards.penalties, values, frame.offsets, gamma=settings.gamma, lam=settings.gae_lambda
         )
         return BaseAdvantages(_with_base(batch, estimate.normalised), estimate.targets)
-    return BaseAdvantages(_with_base(batch, _by_states(frame, rewards, algorithm, settings, shaping, ladder_of, kept)))
+    if shaping.penalty_only_groups == "drop":
+        rewards = rewards.without_lone_penalties(frame)
+    scale = paid.success if shaping.success_reward is None else shaping.success_reward
+    base = _by_states(frame, rewards, algorithm, settings, shaping, scale, ladder_of, kept)
+    return BaseAdvantages(_with_base(batch, base))
 
 
 def _by_states(
@@ -84,13 +94,12 @@ def _by_states(
     algorithm: AlgorithmName,
     settings: EstimatorSettings,
     shaping: ShapingConfig,
+    scale: float,
     ladder_of: LadderOf,
     kept: StateGraphs | None,
 ) -> Floats:
     """The methods that look at states."""
     std, eps = shaping.normalise == "mean_std", shaping.std_eps
-    returns = rewards.returns(frame)
-    scale = float(np.abs(rewards.outcomes).max(initial=0.0)) or 1.0  # the reward of a success, where one is seen
     for rollout in frame.rollouts:
         if not rollout.has_states:
             raise DataError(f"rollout {rollout.id!r} carries no states, which {algorithm} needs")
@@ -98,15 +107,15 @@ def _by_states(
     if algorithm == "migpo":
         milestones = _milestones(frame.rollouts, ladder_of)
         return migpo(
-            returns,
+            rewards.outcomes,
+            rewards.penalties,
             milestones,
             frame.offsets,
             frame.groups,
+            rows=shaping.rows,
             gamma=settings.milestone_gamma,
             weight=settings.step_weight,
             scale=scale,
-            std=std,
-            eps=eps,
         )
     if algorithm == "hgpo":
         before = [path[:-1] for path in states]
@@ -125,7 +134,7 @@ def _by_states(
     graphs.add(frame.rollouts)
     distances = graphs.distances({rollout.task for rollout in frame.rollouts})
     return graphgpo(
-        returns,
+        rewards.returns(frame),
         states,
         [distances[rollout.task] for rollout in frame.rollouts],
         frame.groups,

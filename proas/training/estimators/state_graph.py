@@ -8,8 +8,10 @@ d(s) is the length of a shortest path from s to a state in which a rollout of th
     A_t = e * A^E + w * (r_t - mean) / (std + eps)     over the steps of the task that start in the same state
 
 From the paper and code: the union graph, the reward by distance, groups by source state, the joint sum. Our reading:
-invalid steps and self-loops are no edges; e = 1, w = 1 and gamma = 0.95 as in GiGPO, for the paper's values are not
-known to us. A group in which nobody succeeded has no goal, hence r = 0 throughout.
+invalid steps and self-loops are no edges; A^E is GRPO's over returns with penalties summed, so that all steps of a
+rollout pay alike for an invalid one, and r_t holds no penalty; R is the reward of a success; e = 1, w = 1 and
+gamma = 0.95 as in GiGPO, for the paper's values are not known to us. A group in which nobody succeeded has no goal,
+hence r = 0 throughout.
 
 TIGPO. Source: arXiv:2609.03383 is known to us by its summary alone: a per-task graph kept across updates. Our reading
 is GraphGPO over a graph that grows from iteration to iteration (:class:`StateGraphs`), so that a group in which all

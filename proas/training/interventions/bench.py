@@ -22,8 +22,9 @@ from proas.training.policy.base import LanguagePolicy
 from proas.training.policy.load import load_flat, policy_from_description
 from proas.training.run_directory import RunDirectory
 from proas.training.tasks import Splits, fixed_tasks, recurring
+from proas.training.temperatures import require_temperatures
 
-__all__ = ["Bench", "Drawn", "Source", "in_order_of"]
+__all__ = ["Bench", "Drawn", "Source", "drawing_temperature", "in_order_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,17 @@ class one_thread:  # noqa: N801 - reads as a statement
 @lru_cache(maxsize=2)
 def _shared(source: Source) -> Bench:
     return Bench(source)
+
+
+def drawing_temperature(config: TrainConfig, asked: float | None) -> float:
+    """The temperature that was asked for; that of the run's training if ``None``.
+
+    Raises:
+        UsageError: Nothing can be drawn at it.
+    """
+    found = config.temperature if asked is None else asked
+    require_temperatures([found], greedy=False)
+    return found
 
 
 def in_order_of(seed: int, what: str, names: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ from proas.shaping import shape
 from proas.shaping.diagnostics import Diagnostics
 from proas.states import ladder_of_rollout
 from proas.training.config import TrainConfig
-from proas.training.interventions.bench import Bench, Source
+from proas.training.interventions.bench import Bench, Source, drawing_temperature
 from proas.training.interventions.membership import Membership
 from proas.training.interventions.optimal import Judged, OptimalPlay
 from proas.training.interventions.statistics import Estimate, mean_of
@@ -179,13 +179,13 @@ def report_labels(
         progress: Told of what begins.
 
     Raises:
-        UsageError: There is no stored policy.
+        UsageError: There is no stored policy, or nothing can be drawn at the temperature.
         GraphError: The database could not be asked.
     """
     if not sources:
         raise UsageError(f"{directory.path} holds no checkpoint", hint="let its warm start end")
     config = directory.config()
-    temperature = config.temperature if settings.temperature is None else settings.temperature
+    temperature = drawing_temperature(config, settings.temperature)
     settings = replace(settings, temperature=temperature)
     fresh: dict[int, Mapping[str, float]] = {}
     sample: list[Rollout] = []

@@ -22,7 +22,7 @@ from proas.envs.collect import play
 from proas.errors import DataError, TaskError, UsageError
 from proas.states import follower_for
 from proas.training.episodes import Episode, episode_of
-from proas.training.interventions.bench import Bench, Source, in_order_of
+from proas.training.interventions.bench import Bench, Source, drawing_temperature, in_order_of
 from proas.training.interventions.continuations import Point
 from proas.training.interventions.histories import (
     Composer,
@@ -77,7 +77,10 @@ class NoiseSettings:
     def __post_init__(self) -> None:
         """Refuse what cannot be done."""
         if any(k < 0 for k in self.steps) or not any(self.steps):
-            raise UsageError(f"--steps {','.join(map(str, self.steps))}: give numbers of steps, one of them above 0")
+            raise UsageError(
+                f"--steps {','.join(map(str, self.steps))}: give numbers of steps, one of them above 0",
+                hint="for example 0,1,2,4,8",
+            )
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -200,9 +203,10 @@ def measure_noise(
 
     Raises:
         DataError: No situation can be used.
+        UsageError: Nothing can be drawn at the temperature.
     """
     bench = Bench.shared(source)
-    temperature = bench.config.temperature if settings.temperature is None else settings.temperature
+    temperature = drawing_temperature(bench.config, settings.temperature)
     aside: Counter[str] = Counter()
     prepared = list(_prepare(bench, tasks, settings, temperature, aside))
     if not prepared:

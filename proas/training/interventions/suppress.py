@@ -25,7 +25,7 @@ from proas.errors import DataError
 from proas.keys import digest
 from proas.rollouts import RolloutBatch
 from proas.training.episodes import Episode
-from proas.training.interventions.bench import Bench, Source
+from proas.training.interventions.bench import Bench, Source, drawing_temperature
 from proas.training.interventions.continuations import Point, Spoken
 from proas.training.interventions.statistics import Estimate, between, mean_of, regress, split_evenly, within
 from proas.training.interventions.verdicts import Labeller
@@ -221,9 +221,10 @@ def measure_suppression(
 
     Raises:
         DataError: No position can be used.
+        UsageError: Nothing can be drawn at the temperature.
     """
     bench = Bench.shared(source)
-    temperature = bench.config.temperature if settings.temperature is None else settings.temperature
+    temperature = drawing_temperature(bench.config, settings.temperature)
     aside: Counter[str] = Counter()
     failed = _failed(bench, tasks, labeller, settings, temperature, aside)
     chosen = [

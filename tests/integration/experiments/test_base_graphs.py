@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from proas.errors import DataError
+from proas.errors import DataError, GraphConflict
 from proas.experiments.base_graphs import ensure_base_graph
 from proas.experiments.data import find_games
 from proas.experiments.plan import GraphPlan, Plan, load_plan
 from proas.experiments.pool import Failed, Pool, Progress, Ticket
 from proas.experiments.schedule import BaseGraph, Folders, Run, schedule
+from proas.experiments.session import Session
 from proas.graph import Connection, ReferenceGraph
+from proas.graph.client import Client
 from proas.training.run_directory import RunDirectory
 from proas.training.trainer import Trainer
 
@@ -113,8 +115,51 @@ def test_a_graph_of_plans_is_made_once_and_again_where_it_is_lost(base: BaseGrap
     assert ensure_base_graph(base, connection) == first
     ReferenceGraph(connection, base.name).drop(force=True)
     assert ensure_base_graph(base, connection) == first
-    base.marker.unlink()  # it never came to its end
+
+
+def forget_that_it_is_whole(connection: Connection, name: str) -> None:
+    """As a build that was cut off leaves it, and as releases left it that kept a note beside the runs alone."""
+    Client(connection).write(lambda tx: tx.rows("mark_whole", graph=name, whole=None))
+
+
+@pytest.mark.parametrize("base", ["grpo-proas"], indirect=True)
+def test_a_whole_graph_serves_the_runs_of_every_folder(base: BaseGraph, connection: Connection, tmp_path: Path) -> None:
+    first = ensure_base_graph(base, connection)
+    layer = ReferenceGraph.create(connection, f"{base.name}.run", base=base.name)
+    before = ReferenceGraph(connection, base.name).info()
+    elsewhere = replace(base, marker=tmp_path / "elsewhere" / "note.json")
+    assert ensure_base_graph(elsewhere, connection) == first
+    assert ReferenceGraph(connection, base.name).info() == before
+    assert before.layers == (layer.name,)
+    assert elsewhere.marker.is_file()
+
+
+@pytest.mark.parametrize("base", ["grpo-proas"], indirect=True)
+def test_a_graph_that_a_note_alone_says_to_be_whole(base: BaseGraph, connection: Connection, tmp_path: Path) -> None:
+    first = ensure_base_graph(base, connection)
+    graph = ReferenceGraph(connection, base.name)
+    ReferenceGraph.create(connection, f"{base.name}.run", base=base.name)
+    forget_that_it_is_whole(connection, base.name)
+    before = graph.info()
+    with pytest.raises(GraphConflict, match=f"not known to be whole.*{base.name}.run"):
+        ensure_base_graph(replace(base, marker=tmp_path / "note.json"), connection)
+    assert graph.info() == before
     assert ensure_base_graph(base, connection) == first
+    assert graph.info() == replace(before, whole=True)
+
+
+@pytest.mark.parametrize("base", ["grpo-proas"], indirect=True)
+def test_a_graph_that_was_begun_is_gone_on_with(base: BaseGraph, connection: Connection) -> None:
+    graph = ReferenceGraph.create(connection, base.name)
+    first = ensure_base_graph(base, connection)
+    whole, begun = list(graph.iter_task_graphs()), graph.info().created
+    graph.drop()
+    graph = ReferenceGraph.create(connection, base.name)
+    graph.add(whole[:5])
+    half = graph.info().created
+    assert half > begun
+    assert ensure_base_graph(base, connection) == first
+    assert (list(graph.iter_task_graphs()), graph.info().created, graph.info().whole) == (whole, half, True)
 
 
 @pytest.mark.parametrize("base", ["weak"], indirect=True)
@@ -127,7 +172,12 @@ def test_a_graph_of_what_a_policy_solves(base: BaseGraph, connection: Connection
     assert 0 < counts["tasks"] <= 12
     graph = ReferenceGraph(connection, base.name)
     assert graph.verify().ok
-    assert graph.info().version > 0
+    assert (graph.info().version > 0, graph.info().whole) == (True, True)
+    before = list(graph.iter_task_graphs())
+    forget_that_it_is_whole(connection, base.name)
+    base.marker.unlink()
+    assert ensure_base_graph(base, connection) == counts  # the same successes, which are joined once
+    assert list(graph.iter_task_graphs()) == before
 
 
 @pytest.mark.parametrize("base", ["grpo-proas"], indirect=True)
@@ -137,6 +187,26 @@ def test_an_empty_graph_is_a_fault(base: BaseGraph, connection: Connection, tmp_
     with pytest.raises(DataError):
         ensure_base_graph(bare, connection)
     assert not base.marker.exists()
+    assert not ReferenceGraph(connection, base.name).info().whole
+
+
+def test_a_run_that_lost_its_graph_is_kept_aside_and_begun_anew(
+    runs: list[Run], connection: Connection, tmp_path: Path, graph_name: str
+) -> None:
+    found = next(run for run in runs if run.arm == "grpo-proas")
+    run = replace(found, folder=tmp_path / "runs" / found.experiment / found.folder.name)
+    told = Told()
+    session = Session(tmp_path, tmp_path / "results", lambda: connection, told)
+    for number in (1, 2):
+        RunDirectory(run.folder).begin(run.config, graph=graph_name, init="")
+        (run.folder / "final.json").write_text("{}", encoding="utf-8")
+        session._ready(connection, run)()
+        aside = run.folder.with_name(f"{run.folder.name}-lost{number}")
+        assert (run.folder.exists(), (aside / "config.json").is_file()) == (False, True)
+        assert all(word in told.notes[-1] for word in (run.key, graph_name, str(aside)))
+        assert not Folders(tmp_path).finished(run.seed, run.place)
+    session._ready(connection, run)()  # nothing is there yet
+    assert len(told.notes) == 2
 
 
 def test_a_run_that_another_process_does_is_waited_for(tmp_path: Path) -> None:

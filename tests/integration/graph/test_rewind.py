@@ -74,3 +74,18 @@ def test_a_version_that_is_not_there(layer):
 def test_not_under_a_layer(graph, layer):
     with pytest.raises(GraphConflict, match="has the layers"):
         graph.rewind(0)
+
+
+def test_a_graph_that_went_back_is_not_whole_any_more(graph, corridor):
+    assert not graph.info().whole
+    graph.evolve(RolloutBatch((_walk(corridor, "a", "new", range(30)),)))
+    graph.mark_whole()
+    graph.rewind(1)
+    assert graph.info().whole
+    graph.rewind(0)
+    assert not graph.info().whole
+
+
+def test_only_a_graph_that_is_there_is_marked(connection, graph_name):
+    with pytest.raises(GraphNotFound):
+        ReferenceGraph(connection, graph_name).mark_whole()

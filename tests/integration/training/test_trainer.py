@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
 
-from proas.errors import UsageError
+from proas.errors import DataError, GraphNotFound, UsageError
 from proas.graph import Connection, ReferenceGraph
 from proas.rollout_files import load_rollouts
 from proas.shaping import preset as shaping_preset
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
-from tests.integration.training.runs import Plug, Stop, run, settings, told
+from proas.training.run_directory import RunDirectory
+from proas.training.trainer import Trainer
+from tests.integration.training.runs import Plug, Silent, Stop, run, settings, told
 
 
 @pytest.mark.parametrize("shaping", ["membership", "paper"])
@@ -59,6 +62,77 @@ def test_a_later_version_than_the_checkpoint_is_forgotten(
     again = run(config, tmp_path / "whole", warm, connection=connection, graph=names[0], resume=True)
     assert told(again) == done
     assert not stray.exists()
+
+
+def test_a_run_whose_graph_forgets_resumes_as_the_run_that_never_ended(
+    games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
+) -> None:
+    config = settings(games, graph_emptied=True, iterations=4, tasks=4, recur=4, checkpoint_every=2)
+    config = config.with_shaping(shaping_preset("paper"))
+    whole = run(config, tmp_path / "whole", warm, connection=connection, graph=names[0])
+    with pytest.raises(Stop):
+        run(config, tmp_path / "part", warm, connection=connection, graph=names[1], watcher=Plug(4))
+    learnt = ReferenceGraph(connection, names[1])
+    assert learnt.info().version == 3  # what the checkpoint of iteration 2 needs is gone
+    part = run(config, tmp_path / "part", warm, connection=connection, graph=names[1], resume=True)
+    assert told(part)[3]["proas/graph/coverage"] > 0, "nothing is remembered: the test shows nothing"
+    assert told(part) == told(whole)
+    assert ReferenceGraph(connection, names[0]).stats().transitions == learnt.stats().transitions > 0
+
+
+@pytest.mark.parametrize("lost", ["graph", "versions"])
+def test_a_run_without_its_graph_is_not_resumed(
+    lost: str, games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
+) -> None:
+    config = settings(games).with_shaping(shaping_preset("membership"))
+    with pytest.raises(Stop):
+        run(config, tmp_path / "part", warm, connection=connection, graph=names[0], watcher=Plug(3))
+    before = told(RunDirectory(tmp_path / "part"))
+    graph = ReferenceGraph(connection, names[0])
+    if lost == "graph":
+        graph.drop()
+    else:
+        graph.rewind(1)
+    with pytest.raises(GraphNotFound, match=f"own graph '{names[0]}'.*proas graph import, or start another run"):
+        run(config, tmp_path / "part", warm, connection=connection, graph=names[0], resume=True)
+    assert told(RunDirectory(tmp_path / "part")) == before
+    assert graph.exists() == (lost == "versions")
+
+
+def test_a_failed_start_leaves_no_graph_of_its_own(
+    games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
+) -> None:
+    config = settings(games, **{"warm_start.skill": 1.0, "step_limit": 1}).with_shaping(shaping_preset("membership"))
+    directory = RunDirectory(tmp_path / "cold")
+    directory.begin(config, graph=names[0], init="")
+    with pytest.raises(DataError, match="demonstrations succeeded"):
+        Trainer(config, directory, Silent(), connection=connection, graph=names[0]).run()
+    assert not ReferenceGraph(connection, names[0]).exists()
+    ReferenceGraph.create(connection, names[1])
+    with pytest.raises(UsageError, match="takes 50 tasks"):
+        run(config.updated({"tasks": 50}), tmp_path / "many", warm, connection=connection, graph=names[1])
+    assert ReferenceGraph(connection, names[1]).exists()  # it was there before
+    with pytest.raises(Stop):
+        run(config, tmp_path / "late", warm, connection=connection, graph=names[2], watcher=Plug(1))
+    assert ReferenceGraph(connection, names[2]).exists()  # the checkpoint after the warm start goes with it
+
+
+def test_a_finished_run_that_resumes_stays_as_it_is(games: Path, warm: Path, tmp_path: Path) -> None:
+    config = settings(games, iterations=1)
+    directory = run(config, tmp_path / "run", warm)
+    files = {file: file.read_bytes() for file in directory.path.rglob("*") if file.is_file()}
+    again = Trainer(config, directory, Silent(), init=warm).run(resume=True)
+    assert again == json.loads(files[directory.path / "final.json"])
+    assert {file: file.read_bytes() for file in directory.path.rglob("*") if file.is_file()} == files
+    longer = Trainer(config.updated({"iterations": 2}), directory, Silent(), init=warm).run(resume=True)
+    assert longer["iterations"] == 2
+
+
+def test_a_warm_start_is_in_the_record(games: Path, warm: Path) -> None:
+    first = next(iter(RunDirectory(warm).metrics()))
+    assert first["warm_start/passes"] > 0
+    assert first["warm_start/success"] == first["evaluation/t1/success"]
+    assert first["warm_start/in_window"] == float(first["warm_start/success"] >= 0.99)
 
 
 @pytest.mark.parametrize("algorithm", ["grpo", "dapo", "gigpo", "migpo", "hgpo", "graphgpo", "tigpo", "ppo"])

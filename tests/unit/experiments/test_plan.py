@@ -81,6 +81,8 @@ def test_settings_of_the_plan_reach_arms_under_any_shaping(tmp_path: Path) -> No
         ("seeds = []\n" + HEAD, "seeds"),
         ("colour = 3\n" + HEAD, "colour"),
         (HEAD + '[borrowed]\ncontrols = ["nosuch"]\n', "nosuch"),
+        (HEAD + '[[diagnoses]]\narm = "y"\nkind = "noise"\n', "no arm 'y'"),
+        (HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "colour"\n', "kind"),
         (HEAD + '[borrowed]\ncontrols = ["grpo"]\n', "'grpo'"),
         (HEAD + '[borrowed]\nnosuch = ["grpo"]\n', "'nosuch'"),
     ],
@@ -110,3 +112,16 @@ def test_a_plan_narrowed(plan: Plan) -> None:
         plan.with_settings({"iteration": 9})
     with pytest.raises(UsageError, match="preset"):
         plan.with_settings({}, preset="huge")
+
+
+def test_the_words_that_run_an_arm_again(plan: Plan, tmp_path: Path) -> None:
+    assert plan.again("proas", (0, 1)) == ["ablate", "--table", "kitchen", "--only", "proas", "--seeds", "0,1"]
+    own = load_plan(written(tmp_path, HEAD + "[arms.x]\n"))
+    changed = own.with_settings({"tasks": "8", "temperature": 0.5}, preset="smoke").with_seeds((3,)).only(("x",))
+    words = ["--preset", "smoke", "--set", "tasks=8", "--set", "temperature=0.5"]
+    assert changed.again("x", (3,)) == [
+        *("ablate", "--table", str(tmp_path / "own.toml"), *words, "--only", "x", "--seeds", "3")
+    ]
+    assert load_plan("main").with_settings({}).again("grpo", (4,))[:3] == ["ablate", "--table", "main"]
+    with pytest.raises(UsageError, match="called"):
+        load_plan(written(tmp_path, 'called = ["x"]\n' + HEAD))

@@ -14,7 +14,19 @@ from proas.envs.collect import play
 from proas.envs.registry import EnvSpec, open_world
 from proas.rollouts import Rollout
 
-NEEDS_TORCH = ("decoder", "objective", "play", "update", "crew", "checkpoint", "imitation", "huggingface", "starts")
+NEEDS_TORCH = (
+    "decoder",
+    "objective",
+    "play",
+    "update",
+    "crew",
+    "checkpoint",
+    "imitation",
+    "huggingface",
+    "starts",
+    "measure",
+    "tensorboard",
+)
 if find_spec("torch") is None:
     collect_ignore = [f"test_{name}.py" for name in NEEDS_TORCH]
 else:

@@ -56,6 +56,13 @@ def test_damaged_ones_are_refused(tmp_path: Path) -> None:
     file.write_bytes(b"")
     with pytest.raises(DataError, match="cannot be read"):
         Checkpoint.read(file)
+    for junk in (b"junk", b"\x80\x02.", b"\x80", b"PK\x03\x04junk", bytes(range(256)), b"\x80\x02h\x05.", b"(lp0\n"):
+        file.write_bytes(junk)
+        with pytest.raises(DataError, match=r"cannot be read|no checkpoint of this version"):
+            Checkpoint.read(file)
+    torch.save({"form": 1, "iteration": 3}, file)
+    with pytest.raises(DataError, match="lacks parts"):
+        Checkpoint.read(file)
     torch.save({"form": 99}, file)
     with pytest.raises(DataError, match="no checkpoint of this version"):
         Checkpoint.read(file)

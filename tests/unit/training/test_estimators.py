@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from proas.envs import RewardSettings
 from proas.errors import DataError
-from proas.rollouts import Rollout, RolloutBatch, State, Step
+from proas.rollouts import Label, Rollout, RolloutBatch, State, Step
 from proas.shaping.config import ShapingConfig
+from proas.shaping.ragged import Floats
 from proas.subgoals import GOAL_REACHED, Ladder, Subgoal
-from proas.training.config import EstimatorSettings
+from proas.training.config import EstimatorSettings, TrainConfig
 from proas.training.estimators import StateGraphs, estimate_base, gae, graphgpo, hgpo, migpo, segment_rewards
 from proas.training.estimators.milestones import milestone_steps
 
@@ -28,19 +30,9 @@ def test_migpo_rewards_decay_towards_the_milestone_and_the_open_segment_gets_non
     assert segments.tolist() == [0, 0, 0, 1, 0, 1, 1]
 
 
-def test_migpo_by_hand() -> None:
-    # Rollout 0 wins: milestone at its second step of two. Rollout 1 fails: milestone at once, then nothing.
-    flags = np.array([False, True, True, False])
-    offsets = np.array([0, 2, 4])
-    found = migpo(np.array([10.0, 0.0]), flags, offsets, TWO, gamma=0.5, weight=1.0, scale=10.0)
-    # Segment 0 holds r = 5, 10 | 10 with mean 25/3; segment 1 holds one step with r = 0, which has no baseline.
-    mean = 25 / 3
-    assert found == pytest.approx([5 + 5 - mean, 5 + 10 - mean, -5 + 10 - mean, -5.0])
-
-
 def test_migpo_compares_within_a_group_only() -> None:
     flags = np.array([True, True])
-    found = migpo(np.array([10.0, 10.0]), flags, np.array([0, 1, 2]), np.array([0, 1]), scale=10.0)
+    found = migpo(np.full(2, 10.0), np.zeros(2), flags, np.array([0, 1, 2]), np.array([0, 1]), scale=10.0)
     assert found.tolist() == [0.0, 0.0]
 
 
@@ -139,12 +131,138 @@ def base_of(batch: RolloutBatch, algorithm: str, **more: object) -> list[list[fl
     return [[float(step.base_advantage or 0.0) for step in rollout.steps] for rollout in found.batch]
 
 
-def test_milestones_come_from_the_ladder_and_rewards_from_the_record() -> None:
+def trained(batch: RolloutBatch, algorithm: str, settings: dict[str, object] | None = None, **more: object) -> Floats:
+    """Base advantages as the trainer gets them, under its defaults but for what is given, ``(S,)``."""
+    config = TrainConfig().updated({"algorithm": algorithm, **(settings or {})})
+    found = estimate_base(
+        batch,
+        config.algorithm,
+        config.estimator,
+        config.base_shaping,
+        ladder_of=lambda _: LADDER,
+        **more,  # type: ignore[arg-type]
+    )
+    return np.array([step.base_advantage for rollout in found.batch for step in rollout.steps])
+
+
+def test_migpo_by_hand_as_it_is_trained() -> None:
+    # Both reach B by their first step, and only the first one the goal: segment 0 holds r = 10 | 10, segment 1 10 | 0.
     batch = RolloutBatch((walk("a", "SBG", success=True), walk("b", "SBA", success=False)))
-    (won_first, won_second), (lost_first, lost_second) = base_of(batch, "migpo")
-    assert (won_first, lost_first) == pytest.approx((5.0, -5.0))  # both reached B at once: no difference there
-    assert won_second == pytest.approx(5.0 + 5.0)  # segment 1: 10 against 0
-    assert lost_second == pytest.approx(-5.0 - 5.0)
+    assert trained(batch, "migpo") == pytest.approx([5 + 0, 5 + 5, -5 + 0, -5 - 5])
+
+
+def test_migpo_s_invalid_step_pays_itself_at_both_levels() -> None:
+    # The first step of the winner is invalid: p = -0.1. Rows of the episode level: 9.9, 10, 10 | 0, 0, mean 29.9 / 5.
+    # Segment 0: r + p = 9.5 - 0.1, 10 | 10 with mean 29.4 / 3. Segment 1: 10 | 0 with mean 5.
+    batch = RolloutBatch((walk("a", "SSBG", success=True, invalid=(0,)), walk("b", "SBA", success=False)))
+    episode, local = 29.9 / 5, 29.4 / 3
+    won = [9.9 - episode + 9.4 - local, 10 - episode + 10 - local, 10 - episode + 5]
+    assert trained(batch, "migpo") == pytest.approx([*won, -episode + 10 - local, -episode - 5])
+    # Over trajectories the episode level has one value a rollout: 9.9 and 0, mean 4.95.
+    found = trained(batch, "migpo", {"shaping.rows": "trajectory"})
+    won = [4.95 + 9.4 - local, 4.95 + 10 - local, 4.95 + 5]
+    assert found == pytest.approx([*won, -4.95 + 10 - local, -4.95 - 5])
+
+
+def test_migpo_divides_by_no_deviation_whatever_others_do() -> None:
+    batch = RolloutBatch((walk("a", "SBG", success=True), walk("b", "SBA", success=False)))
+    divided, centred = (trained(batch, "migpo", {"shaping.normalise": form}) for form in ("mean_std", "mean"))
+    assert divided.tolist() == centred.tolist()
+
+
+@pytest.mark.parametrize("algorithm", ["migpo", "graphgpo", "tigpo"])
+def test_the_reward_of_a_milestone_or_a_goal_does_not_depend_on_who_else_is_in_the_batch(algorithm: str) -> None:
+    failed = (walk("a", "SAB", success=False), walk("b", "SAC", success=False), walk("c", "SC", success=False))
+    won = walk("d", "SAG", success=True, task="other")
+
+    def of_the_failed(*beside: Rollout) -> Floats:
+        kept = StateGraphs()
+        kept.add([walk("early", "SABG", success=True)])
+        batch = RolloutBatch((*failed, *beside))
+        return trained(batch, algorithm, {"shaping.normalise": "mean"}, kept=kept)[:5]
+
+    alone = of_the_failed()
+    assert alone.tolist() == of_the_failed(won).tolist()
+    # From S to the goal by A and B it is three steps. B is reached: 10, or 10 * 0.95 for the step that is one away.
+    paid = {"migpo": [9.5, 10.0, 0.0, 0.0, 0.0], "graphgpo": [0.0] * 5, "tigpo": [9.025, 9.5, 9.025, 0.0, 0.0]}
+    cells = {"migpo": [[0, 1, 2, 3, 4]], "graphgpo": [], "tigpo": [[0, 2, 4], [1, 3]]}
+    expected = np.array(paid[algorithm])
+    for cell in cells[algorithm]:
+        expected[cell] -= expected[cell].mean()
+    assert alone == pytest.approx(expected)
+
+
+def test_the_reward_of_a_success_is_what_the_settings_say() -> None:
+    batch = RolloutBatch((walk("a", "SBG", success=True), walk("b", "SBA", success=False)))
+    assert trained(batch, "migpo", {"shaping.success_reward": 2}) == pytest.approx([1 + 0, 1 + 1, -1 + 0, -1 - 1])
+    failed = RolloutBatch((walk("a", "SBA", success=False), walk("b", "SAA", success=False)))
+    lower = trained(failed, "migpo", paid=RewardSettings(success=1.0))
+    assert lower == pytest.approx(trained(failed, "migpo") / 10)
+
+
+@pytest.mark.parametrize(("algorithm", "itself"), [("migpo", True), ("hgpo", True), ("graphgpo", False)])
+def test_who_pays_for_an_invalid_step(algorithm: str, itself: bool) -> None:
+    valid, invalid = (
+        trained(
+            RolloutBatch((walk("a", "SSAG", success=True, invalid=steps), walk("b", "SAC", success=False))),
+            algorithm,
+            {"shaping.normalise": "mean"},
+        )
+        for steps in ((), (0,))
+    )
+    cost = (valid - invalid)[:3]
+    assert (cost[0] > cost[1] + 0.01) == itself
+    assert itself or cost == pytest.approx([0.05] * 3)  # half of 0.1, the other half being the mean's
+
+
+def test_ppo_s_penalties_do_not_depend_on_other_rollouts_of_the_task() -> None:
+    failing = walk("a", "SSSA", success=False, invalid=(0, 1))
+    config = TrainConfig().updated({"algorithm": "ppo"})
+    assert config.base_shaping.penalty_only_groups == "drop"
+    for sibling in (walk("b", "SACB", success=False), walk("b", "SABG", success=True)):
+        found = estimate_base(
+            RolloutBatch((failing, sibling)),
+            config.algorithm,
+            config.estimator,
+            config.base_shaping,
+            ladder_of=lambda _: LADDER,
+            values=np.zeros(6),
+        )
+        assert found.targets is not None
+        # Discount and lambda are 0.95: -0.1 - 0.1 * 0.95^2 at first.
+        assert found.targets[:3] == pytest.approx([-0.1 - 0.1 * 0.95**2, -0.1, 0.0])
+
+
+@pytest.mark.parametrize("algorithm", ["migpo", "hgpo", "graphgpo", "tigpo"])
+def test_progress_as_a_reward_reaches_every_estimator(algorithm: str) -> None:
+    # Two failures from S to A; by the graph the first step of the first one alone is progress.
+    rollouts = [walk(name, "SA", success=False) for name in "ab"]
+    labelled = [
+        rollout.model_copy(
+            update={
+                "covered": True,
+                "steps": tuple(
+                    step.model_copy(update={"label": Label(reasonable=good, progress=good, drift=1 - good)})
+                    for step in rollout.steps
+                ),
+            }
+        )
+        for rollout, good in zip(rollouts, (True, False), strict=True)
+    ]
+    pr = {"shaping.progress_as": "reward", "shaping.progress_bonus": 2.0, "shaping.normalise": "mean"}
+    assert trained(RolloutBatch(tuple(labelled)), algorithm, pr) == pytest.approx([1.0, -1.0])
+    assert not trained(RolloutBatch(tuple(labelled)), algorithm).any()
+    config = TrainConfig().updated({"algorithm": "ppo", **pr})
+    found = estimate_base(
+        RolloutBatch(tuple(labelled)),
+        config.algorithm,
+        config.estimator,
+        config.base_shaping,
+        ladder_of=lambda _: LADDER,
+        values=np.zeros(2),
+    )
+    assert found.targets is not None
+    assert found.targets.tolist() == [2.0, 0.0]
 
 
 def test_a_kept_graph_credits_a_group_in_which_all_failed() -> None:

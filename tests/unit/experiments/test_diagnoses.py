@@ -1,0 +1,52 @@
+"""The diagnoses that the report's plan names are those whose results are committed, with the same options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from proas.cli.app import app
+from proas.experiments.commands import as_text
+from proas.experiments.data import Games
+from proas.experiments.diagnoses import diagnoses_of
+from proas.experiments.plan import load_plan
+from proas.experiments.schedule import Folders, schedule
+
+KEPT = Path(__file__).resolve().parents[3] / "experiments" / "diagnoses"
+COMMANDS = typer.main.get_command(app).commands["diagnose"].commands  # type: ignore[attr-defined]
+CALLED = {"supports": "support", "player": "walker"}
+"""Settings of a result whose options have other names."""
+
+PLAN = load_plan("main")
+GAMES = Games("alfworld", "samples", "", "", "id", 12, 0)
+
+
+@pytest.mark.parametrize("kind", ["noise", "suppress", "labels"])
+def test_options_are_those_of_the_committed_results(kind: str) -> None:
+    (wanted,) = (diagnosis for diagnosis in PLAN.diagnoses if diagnosis.kind == kind)
+    recorded = json.loads((KEPT / f"{wanted.arm}-s{wanted.seed}" / f"{kind}.json").read_text(encoding="utf-8"))
+    words = [w for name, v in wanted.options.items() for w in (f"--{name.replace('_', '-')}", as_text(v))]
+    given = COMMANDS[kind].make_context(kind, ["run", *words]).params
+    for name, value in recorded["settings"].items():
+        asked = given[CALLED.get(name, name)]
+        if isinstance(value, list):
+            asked = [int(part) for part in asked.split(",")]
+        if kind == "labels" and name == "temperature":  # the result has the one that was taken
+            assert asked is None
+        else:
+            assert asked == value, name
+    assert wanted.options.keys() <= {CALLED.get(name, name) for name in recorded["settings"]}
+
+
+def test_they_are_of_the_runs_that_are_asked_for(tmp_path: Path) -> None:
+    runs = schedule(PLAN, GAMES, Folders(tmp_path))
+    found = list(diagnoses_of(PLAN, runs, tmp_path / "kept", tmp_path / "images"))
+    assert [diagnosis.key for diagnosis in found] == [
+        f"main/grpo-proas-s0/{kind}" for kind in ("noise", "suppress", "labels")
+    ]
+    assert found[0].file == tmp_path / "kept" / "grpo-proas-s0" / "noise.json"
+    assert [d.figure and d.figure.name for d in found] == ["noise.svg", None, "labels.svg"]
+    assert not list(diagnoses_of(PLAN, [run for run in runs if run.seed], tmp_path, tmp_path))
