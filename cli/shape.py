@@ -78,6 +78,8 @@ def shape(
 
     output = Output(json_wanted=json)
     config = named(preset.value).updated({**_settings(settings or ()), "algorithm": algo.value})
+    if algo is Algorithm.GIVEN:
+        config = config.over_given_advantages()
     batch = load(labelled, out, output)
     aside = settle(batch.rejects, usable=len(batch), origin=labelled, out=out, output=output)
     shaped = shape_batch(batch, config)

@@ -128,13 +128,7 @@ class CreditSettings(BaseModel):
         for name in _NOT_OURS:
             if name in self.settings:
                 raise UsageError(f"{name} is set by the trainer here", hint="leave it out of ProAS's settings")
-        config = preset(self.preset).updated(self.settings)
-        if config.progress_as == "reward":
-            raise UsageError(
-                "progress_as=reward changes rewards, which a trainer has used before ProAS sees them",
-                hint="use progress_as=shaping, or the reference trainer",
-            )
-        return config.updated({"algorithm": "given"})
+        return preset(self.preset).updated(self.settings).over_given_advantages()
 
     @property
     def evolves(self) -> bool:

@@ -136,7 +136,9 @@ def shape_rows(
     Raises:
         DataError: A column is missing or too short, an advantage is not finite, or the rows of a step disagree.
         GraphUnavailable: No server answers.
+        UsageError: The settings change rewards, which the advantages have used already.
     """
+    settings = config.over_given_advantages()
     given = np.asarray(advantages, dtype=np.float64)
     batch, places = rollouts_of_rows(columns, env=env)
     if given.shape != (len(columns["uid"]),):
@@ -147,7 +149,7 @@ def shape_rows(
     labelled = RolloutBatch(based)
     if graph is not None:
         labelled = graph.label(labelled, version=version, on_failure=on_failure, min_support=config.min_support)
-    shaped = shape(labelled, config.updated({"algorithm": "given"}))
+    shaped = shape(labelled, settings)
     weights = np.ones(given.size)
     for rollout in shaped.batch:
         for step, rows in zip(rollout.steps, _rows_by_step(places[rollout.id]), strict=True):

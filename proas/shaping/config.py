@@ -189,6 +189,19 @@ class ShapingConfig(BaseModel):
         """Whether the result depends on the graph's distances."""
         return self.distance == "potential" or (self.distance == "mask" and self.needs_verdicts)
 
+    def over_given_advantages(self) -> ShapingConfig:
+        """The same settings over base advantages that others computed.
+
+        Raises:
+            UsageError: They change rewards, which those have used already.
+        """
+        if self.progress_as == "reward":
+            raise UsageError(
+                "progress_as=reward changes rewards, which were used before ProAS sees the advantages",
+                hint="use progress_as=shaping, or an estimator that starts from the rewards",
+            )
+        return self.updated({"algorithm": "given"})
+
     def updated(self, settings: Mapping[str, object]) -> ShapingConfig:
         """The same settings with some replaced.
 

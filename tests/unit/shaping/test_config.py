@@ -16,6 +16,12 @@ from proas.errors import UsageError
 from proas.shaping import PRESETS, ShapingConfig, preset
 
 
+def test_advantages_of_others_cannot_be_given_other_rewards() -> None:
+    assert preset("paper").over_given_advantages().algorithm == "given"
+    with pytest.raises(UsageError, match="progress_as=reward changes rewards"):
+        preset("paper").updated({"progress_as": "reward"}).over_given_advantages()
+
+
 def test_public_names() -> None:
     assert sorted(proas.shaping.__all__) == [
         "Diagnostics",
