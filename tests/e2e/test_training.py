@@ -111,6 +111,7 @@ def test_faults_are_named(proas: Proas, no_server: Path, games: Path, words: tup
 
 
 def test_a_policy_is_measured_under_other_options(proas: Proas, no_server: Path) -> None:
+    pytest.importorskip("bm25s", reason="WebShop's search is not installed (extra `webshop`)")
     made = proas(
         "train", "--smoke", "--env", "webshop", "--algo", "sft", "--set", "warm_start.demonstrations=4", "--out", "run"
     )

@@ -35,8 +35,9 @@ def rollouts_of(rows: Rows) -> RolloutBatch:
 def check_against_shaping(rows: Rows, layer: ReferenceGraph, algorithm: str, *, version: int = 0) -> RolloutBatch:
     """Every token's advantage is its step's to 1e-6, from labels and estimators that verl had no part in.
 
-    verl's estimator works in single precision, where a return of ten is off by half a millionth. A group whose returns
-    differ by penalties alone divides that by its small deviation, and there so much is allowed.
+    verl's estimator works in single precision, where a return of ten, its group's mean and deviation are each off by up
+    to a millionth. A group whose returns differ by penalties alone divides that by its small deviation, and there so
+    much is allowed.
 
     Args:
         rows: The witness's rows of one batch.
@@ -73,13 +74,18 @@ def check_against_shaping(rows: Rows, layer: ReferenceGraph, algorithm: str, *, 
     return expected.batch
 
 
+_OFF = 3e-6
+"""What a return of ten, its group's mean and deviation are off by in single precision, together."""
+
+
 def _rounding(batch: RolloutBatch) -> dict[str, float]:
     """By rollout, the difference that single precision in its group's statistics may make."""
     returns: dict[str, list[float]] = {}
     for rollout in batch:
         returns.setdefault(rollout.group, []).append(rollout.reward)
     deviations = {group: statistics.stdev(values) for group, values in returns.items()}
-    return {rollout.id: 1e-6 / min(1.0, deviations[rollout.group] or 1.0) for rollout in batch}
+    allowed = {group: _OFF / of if 0 < of < 1 else 1e-6 for group, of in deviations.items()}
+    return {rollout.id: allowed[rollout.group] for rollout in batch}
 
 
 def check_growth(batch: RolloutBatch, layer: ReferenceGraph, seeded: ReferenceGraph) -> None:
