@@ -22,6 +22,7 @@ from proas.graph import Connection, ReferenceGraph
 from proas.graph.client import Client
 from proas.training.run_directory import RunDirectory
 from proas.training.trainer import Trainer
+from tests.watchers import Silent
 
 
 class Told:
@@ -43,19 +44,6 @@ class Told:
 
     def note(self, message: str) -> None:
         self.notes.append(message)
-
-
-class Silent:
-    """Watches and says nothing."""
-
-    def phase(self, what: str) -> None:
-        pass
-
-    def metrics(self, row: dict[str, float]) -> None:
-        pass
-
-    def note(self, message: str) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,8 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def warm(games: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A policy that imitates, for the other runs to start from."""
     from proas.training.trainer import Trainer
-    from tests.integration.training.runs import Silent, settings
+    from tests.integration.training.runs import settings
+    from tests.watchers import Silent
 
     directory = RunDirectory(tmp_path_factory.mktemp("warm") / "run")
     config = settings(games, algorithm="sft")

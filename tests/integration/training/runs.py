@@ -8,19 +8,7 @@ from proas.graph import Connection
 from proas.training.config import TrainConfig, preset
 from proas.training.run_directory import RunDirectory
 from proas.training.trainer import Trainer
-
-
-class Silent:
-    """Watches and says nothing."""
-
-    def phase(self, what: str) -> None:
-        pass
-
-    def metrics(self, row: dict[str, float]) -> None:
-        pass
-
-    def note(self, message: str) -> None:
-        pass
+from tests.watchers import Silent
 
 
 class Stop(Exception):

@@ -15,7 +15,8 @@ from proas.shaping import preset as shaping_preset
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
 from proas.training.run_directory import RunDirectory
 from proas.training.trainer import Trainer
-from tests.integration.training.runs import Plug, Silent, Stop, run, settings, told
+from tests.integration.training.runs import Plug, Stop, run, settings, told
+from tests.watchers import Silent
 
 
 @pytest.mark.parametrize("shaping", ["membership", "paper"])

@@ -215,22 +215,28 @@ def test_who_pays_for_an_invalid_step(algorithm: str, itself: bool) -> None:
     assert itself or cost == pytest.approx([0.05] * 3)  # half of 0.1, the other half being the mean's
 
 
+def critic_targets(batch: RolloutBatch, config: TrainConfig) -> Floats:
+    """What PPO's critic is to learn of a batch of which it expects nothing."""
+    found = estimate_base(
+        batch,
+        config.algorithm,
+        config.estimator,
+        config.base_shaping,
+        ladder_of=lambda _: LADDER,
+        values=np.zeros(batch.steps),
+    )
+    assert found.targets is not None
+    return found.targets
+
+
 def test_ppo_s_penalties_do_not_depend_on_other_rollouts_of_the_task() -> None:
     failing = walk("a", "SSSA", success=False, invalid=(0, 1))
     config = TrainConfig().updated({"algorithm": "ppo"})
     assert config.base_shaping.penalty_only_groups == "drop"
     for sibling in (walk("b", "SACB", success=False), walk("b", "SABG", success=True)):
-        found = estimate_base(
-            RolloutBatch((failing, sibling)),
-            config.algorithm,
-            config.estimator,
-            config.base_shaping,
-            ladder_of=lambda _: LADDER,
-            values=np.zeros(6),
-        )
-        assert found.targets is not None
+        found = critic_targets(RolloutBatch((failing, sibling)), config)
         # Discount and lambda are 0.95: -0.1 - 0.1 * 0.95^2 at first.
-        assert found.targets[:3] == pytest.approx([-0.1 - 0.1 * 0.95**2, -0.1, 0.0])
+        assert found[:3] == pytest.approx([-0.1 - 0.1 * 0.95**2, -0.1, 0.0])
 
 
 @pytest.mark.parametrize("algorithm", ["migpo", "hgpo", "graphgpo", "tigpo"])
@@ -253,16 +259,7 @@ def test_progress_as_a_reward_reaches_every_estimator(algorithm: str) -> None:
     assert trained(RolloutBatch(tuple(labelled)), algorithm, pr) == pytest.approx([1.0, -1.0])
     assert not trained(RolloutBatch(tuple(labelled)), algorithm).any()
     config = TrainConfig().updated({"algorithm": "ppo", **pr})
-    found = estimate_base(
-        RolloutBatch(tuple(labelled)),
-        config.algorithm,
-        config.estimator,
-        config.base_shaping,
-        ladder_of=lambda _: LADDER,
-        values=np.zeros(2),
-    )
-    assert found.targets is not None
-    assert found.targets.tolist() == [2.0, 0.0]
+    assert critic_targets(RolloutBatch(tuple(labelled)), config).tolist() == [2.0, 0.0]
 
 
 def test_a_kept_graph_credits_a_group_in_which_all_failed() -> None:

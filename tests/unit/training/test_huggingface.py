@@ -23,21 +23,9 @@ from proas.training.run_directory import RunDirectory
 from proas.training.shard import ShardSpec, Signal, UpdateOrder
 from proas.training.start import fresh_policy, starting_weights
 from proas.training.trainer import Trainer
+from tests.watchers import Silent
 
 HOW = PlaySettings(group_size=2, seed=5, step_limit=4, limits=TextLimits(prompt=64, observation=24, action=6))
-
-
-class Watched:
-    """Is told, and does nothing."""
-
-    def phase(self, what: str) -> None:
-        pass
-
-    def metrics(self, row: dict[str, float]) -> None:
-        pass
-
-    def note(self, message: str) -> None:
-        pass
 
 
 SMALL = {
@@ -188,9 +176,9 @@ def test_a_run_whose_episodes_outgrow_the_positions_is_refused(
 ) -> None:
     config = preset("smoke").updated({"data": str(games), "policy.model": str(family("learnt positions"))})
     with pytest.raises(UsageError, match=r"text.episode=4096 .* 64 positions .*--set text.episode=64"):
-        Trainer(config, RunDirectory(tmp_path), Watched())
+        Trainer(config, RunDirectory(tmp_path), Silent())
     config = config.updated({"text.episode": 64, "text.prompt": 40})
-    assert Trainer(config, RunDirectory(tmp_path), Watched()).config is config
+    assert Trainer(config, RunDirectory(tmp_path), Silent()).config is config
 
 
 def test_a_model_is_kept_by_its_absolute_path(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
