@@ -29,6 +29,7 @@ from proas.training.estimators import StateGraphs, estimate_base
 from proas.training.evaluation import Evaluation, Evaluator
 from proas.training.graph_loop import GraphLoop
 from proas.training.imitation import collect_demonstrations, expert_verbs, imitate, outside_window, verbs_of
+from proas.training.measure import validation_count
 from proas.training.optimiser import FlatAdam
 from proas.training.play import PlaySettings
 from proas.training.run_directory import RunDirectory
@@ -162,7 +163,7 @@ class Trainer:
     def _validation_tasks(self, world: World) -> list[str]:
         wanted = self.config.evaluation
         if self._splits.held_out:
-            return fixed_tasks(world, min(wanted.tasks, max(1, len(world.tasks) // 2)), wanted.choice)
+            return fixed_tasks(world, validation_count(self.config, len(world.tasks)), wanted.choice)
         with closing(open_world(EnvSpec(self.config.env, self._splits.valid, self.config.options))) as measured:
             tasks = fixed_tasks(measured, wanted.tasks, wanted.choice)
             self._wanted = expert_verbs(measured, tasks[:_LOOKED_AT])
