@@ -8,6 +8,7 @@ A plan is TOML::
     targets = [50, 60, 70]           # percent
     baseline = "grpo"                # speed-ups and differences are against it
     references = ["loop-mask"]       # further arms that differences are given against
+    together = ["main"]              # plans whose like arms are counted together with these in a table
 
     [settings]                       # of every run, by path
     iterations = 40
@@ -201,6 +202,8 @@ class Plan(_Part):
         targets: Success to be reached, in percent, at the first temperature of the evaluation.
         baseline: The arm that the others are set against.
         references: Further arms that differences are given against.
+        together: Other plans, of other seeds or another start, whose arms of the same name and settings are counted
+            together with this plan's in one more table.
         borrowed: For other plans by name, arms that are taken over from them.
         diagnoses: What is asked of the policies and labels of some runs.
         called: Words that name it to ``proas ablate``: name or file, and what was changed since it was read.
@@ -219,6 +222,7 @@ class Plan(_Part):
     targets: tuple[Annotated[float, Field(gt=0, le=100)], ...] = (50, 60, 70)
     baseline: str = "grpo"
     references: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()
     borrowed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     diagnoses: tuple[DiagnosisPlan, ...] = ()
     called: Annotated[tuple[str, ...], Field(max_length=0)] = ()  # a file has none to give
@@ -347,6 +351,8 @@ def load_plan(which: str) -> Plan:
         arms.update(_borrowed(plan, _read(source), names, arms))
     whole = plan.model_copy(update={"arms": arms})
     whole.check()
+    for source in plan.together:
+        _read(source)
     return whole
 
 

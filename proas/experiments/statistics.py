@@ -2,7 +2,8 @@
 
 *Early* is the mean of the first three evaluations after the start, *late* the mean of the last three, and the *run* the
 mean of all after the start, which says how soon an arm learns as well as how far it comes. Differences are paired by
-seed (same seed: same tasks in the same order) with Student's t, and by evaluated task with a bootstrap.
+seed (same seed: same tasks in the same order) with Student's t, and by evaluated task with a bootstrap. A plan may
+name others whose like arms are counted together with its own: then the pairs are those of all of them.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import numpy as np
 
 from proas.envs.base import RewardSettings
 from proas.experiments.notes import notes_on
-from proas.experiments.plan import Plan
+from proas.experiments.plan import ArmPlan, Plan, load_plan
 from proas.experiments.records import LATE, Record, Results
 from proas.experiments.schedule import arm_digest
 from proas.training.over_seeds import Interval, Reached, SpeedUp, Spread
 
-__all__ = ["ArmResult", "Difference", "Findings", "findings"]
+__all__ = ["ArmResult", "Difference", "Findings", "Together", "findings"]
 
 _DRAWS = 2000
 _REWARDS = RewardSettings()
@@ -129,12 +130,31 @@ class ArmResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """An arm against another at one temperature, over the seeds of several plans.
+
+    Attributes:
+        arm: The arm.
+        other: What it is set against.
+        temperature: Of drawing.
+        difference: Over all pairs of runs; none over tasks, as each plan may evaluate its own.
+    """
+
+    arm: str
+    other: str
+    temperature: str
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """What the records say about a plan.
 
     Attributes:
         plan: The plan.
         arms: Those that have results, in the plan's order.
+        together: What its arms and the like ones of the plans that it names say together: each against those before
+            it, by temperature.
         missing: Runs of the plan without a result.
         notes: What makes the records hard to compare, what was left out, and what no longer is as the records have it.
         temperatures: Of the evaluations.
@@ -142,6 +162,7 @@ class Findings:
 
     plan: Plan
     arms: tuple[ArmResult, ...]
+    together: tuple[Together, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     temperatures: tuple[str, ...]
@@ -166,19 +187,49 @@ def findings(plan: Plan, results: Results) -> Findings:
     """
     digests = {arm: arm_digest(plan, arm) for arm in plan.arms}
     identity, notes = _games(plan, results, digests)
-    found: dict[str, dict[int, Record]] = {}
-    missing: list[str] = []
-    for arm in plan.arms:
-        for seed in plan.seeds:
-            record = results.find(digests[arm], seed, games=identity, experiment=plan.name)
-            if record is None:
-                missing.append(f"{arm}-s{seed}")
-            else:
-                found.setdefault(arm, {})[seed] = record
+    found = _records(plan, results, identity)
+    missing = [f"{arm}-s{seed}" for arm in plan.arms for seed in plan.seeds if seed not in found.get(arm, {})]
     temperatures = tuple(f"{t:g}" for t in plan.base_config().evaluation.temperatures)
     notes += _stale(plan, results, digests) + notes_on(plan, found)
     arms = tuple(_arm(name, found, plan, temperatures) for name in found)
-    return Findings(plan, arms, tuple(missing), tuple(notes), temperatures)
+    return Findings(
+        plan, arms, _together(plan, found, results, temperatures), tuple(missing), tuple(notes), temperatures
+    )
+
+
+def _records(plan: Plan, results: Results, identity: str) -> dict[str, dict[int, Record]]:
+    """The plan's records by arm and seed; arms without any are left out."""
+    found: dict[str, dict[int, Record]] = {}
+    for arm in plan.arms:
+        digest = arm_digest(plan, arm)
+        for seed in plan.seeds:
+            record = results.find(digest, seed, games=identity, experiment=plan.name)
+            if record is not None:
+                found.setdefault(arm, {})[seed] = record
+    return found
+
+
+def _together(
+    plan: Plan, found: Mapping[str, Mapping[int, Record]], results: Results, temperatures: Sequence[str]
+) -> tuple[Together, ...]:
+    parts = [found]
+    for other in map(load_plan, plan.together):
+        identity, _ = _games(other, results, {arm: arm_digest(other, arm) for arm in other.arms})
+        there = _records(other, results, identity)
+        parts.append({arm: there[arm] for arm in there if arm in plan.arms and _alike(plan.arms[arm], other.arms[arm])})
+    arms = [arm for arm in found if all(arm in part for part in parts)] if plan.together else []
+    return tuple(
+        Together(arm, other, temperature, _difference(pairs, temperature, tasks=False))
+        for temperature in temperatures
+        for place, arm in enumerate(arms)
+        for other in arms[:place]
+        if (pairs := [pair for part in parts for pair in _pairs(part[arm], part[other])])
+    )
+
+
+def _alike(arm: ArmPlan, other: ArmPlan) -> bool:
+    decides = {"algorithm", "shaping", "settings", "graph"}
+    return arm.model_dump(include=decides) == other.model_dump(include=decides)
 
 
 def _games(plan: Plan, results: Results, digests: Mapping[str, str]) -> tuple[str, list[str]]:
@@ -224,7 +275,7 @@ def _arm(name: str, found: Mapping[str, Mapping[int, Record]], plan: Plan, tempe
         reached=reached,
         speed_up={t: {n: SpeedUp.of(one, before[t].get(n)) for n, one in reached[t].items()} for t in temperatures},
         kinds={kind: Spread.of([r.kinds[first][kind] for r in mine if kind in r.kinds[first]]) for kind in kinds},
-        against={t: {other: _difference(records, found[other], t) for other in others} for t in temperatures},
+        against={t: {other: _difference(_pairs(records, found[other]), t) for other in others} for t in temperatures},
         seconds={part: float(np.mean([r.seconds[part] for r in mine if part in r.seconds])) for part in parts},
     )
 
@@ -266,18 +317,21 @@ def _reached(records: Sequence[Record], temperature: str, target: float) -> Reac
     return Reached.of(curves, target / 100)
 
 
-def _difference(own: Mapping[int, Record], other: Mapping[int, Record], temperature: str) -> Difference:
-    shared = sorted(own.keys() & other.keys())
-    pairs = [_late(own[seed], temperature) - _late(other[seed], temperature) for seed in shared]
-    runs = [_whole(own[seed], temperature) - _whole(other[seed], temperature) for seed in shared]
-    ends = [_last(own[seed], temperature) - _last(other[seed], temperature) for seed in shared]
-    tasks = [_paired_tasks(own[seed], other[seed], temperature) for seed in shared]
+def _pairs(own: Mapping[int, Record], other: Mapping[int, Record]) -> list[tuple[Record, Record]]:
+    return [(own[seed], other[seed]) for seed in sorted(own.keys() & other.keys())]
+
+
+def _difference(pairs: Sequence[tuple[Record, Record]], temperature: str, *, tasks: bool = True) -> Difference:
+    late = [_late(a, temperature) - _late(b, temperature) for a, b in pairs]
+    runs = [_whole(a, temperature) - _whole(b, temperature) for a, b in pairs]
+    ends = [_last(a, temperature) - _last(b, temperature) for a, b in pairs]
+    solved = [_paired_tasks(a, b, temperature) for a, b in pairs] if tasks else [None]
     return Difference(
-        over_seeds=Interval.of(pairs) if pairs else None,
-        over_run=Interval.of(runs) if runs else None,
-        over_last=Interval.of(ends) if ends else None,
-        over_tasks=_bootstrap([rows for rows in tasks if rows is not None]) if None not in tasks else None,
-        higher=sum(pair > 0 for pair in pairs),
+        over_seeds=Interval.of(late) if pairs else None,
+        over_run=Interval.of(runs) if pairs else None,
+        over_last=Interval.of(ends) if pairs else None,
+        over_tasks=_bootstrap([rows for rows in solved if rows is not None]) if None not in solved else None,
+        higher=sum(one > 0 for one in late),
     )
 
 

@@ -55,6 +55,7 @@ def all_tables(found: Findings) -> tuple[Table, ...]:
         return ()
     made = [_success(found)]
     made += [table for t in found.temperatures for table in (_differences(found, t), _speed(found, t)) if table]
+    made += [_together(found)] if found.together else []
     made += [table for table in (_kinds(found), _time(found), _diagnostics(found)) if table]
     return (*made, _reruns(found))
 
@@ -131,6 +132,23 @@ def _against(found: Findings, arm: ArmResult, temperature: str, place: int, *, n
     shown = f"{others[place]}: {difference.shown()}" if named else difference.shown()
     over = [difference.shown_over_run(), difference.shown_over_last(), difference.shown_over_tasks()]
     return [shown, *over, difference.shown_higher()]
+
+
+def _together(found: Findings) -> Table:
+    plans = [found.plan.name, *found.plan.together]
+    columns = ("arm", "against", "T", "pairs", "late", "over the run", "last", "late, higher in")
+    rows = []
+    for one in found.together:
+        over = one.difference
+        pairs = "-" if over.over_seeds is None else str(over.over_seeds.pairs)
+        shown = [over.shown(), over.shown_over_run(), over.shown_over_last(), over.shown_higher()]
+        rows.append((one.arm, one.other, one.temperature, pairs, *shown))
+    caption = (
+        f"Arms that are the same in the plans {', '.join(plans)}, over the pairs of all of them: differences in "
+        "success in points, as in the tables of differences. The interval takes pairs as independent; it says nothing "
+        "about starts that none of the plans has."
+    )
+    return Table("together", f"Together with {', '.join(plans[1:])}", caption, columns, tuple(rows))
 
 
 def _speed(found: Findings, temperature: str) -> Table | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from proas.experiments.plan import Plan
+from proas.experiments.plan import Plan, load_plan
 from proas.experiments.records import Results
+from proas.experiments.schedule import arm_digest
 from proas.experiments.statistics import Findings, findings
 from proas.experiments.tables import Table, all_tables
 from tests.unit.experiments.conftest import MakeRecord
@@ -67,6 +70,29 @@ def test_differences_are_paired_by_seed(plan: Plan, record: MakeRecord) -> None:
     assert own[5] == "3 of 3"
     # The records solve half as much at the other temperature.
     assert row(found, "differences at T=1", "proas")["late, against grpo"] == "+10.0 [-2.4, +22.4]"
+
+
+def test_like_arms_of_two_plans_are_counted_together(plan: Plan, record: MakeRecord, tmp_path: Path) -> None:
+    file = tmp_path / "again.toml"
+    file.write_text(
+        'question = "And again?"\npreset = "smoke"\nseeds = [7]\n[warm.other]\nseed = 1\n[graphs.plans]\n[arms.grpo]\n'
+        '[arms.loop-mask]\nshaping = "paper"\n'  # the same name, another thing
+        '[arms.proas]\nnote = "in other words"\nshaping = "membership"\ngraph = "plans"\n'
+        'settings = { "shaping.apr" = "ramp" }\n',
+        encoding="utf-8",
+    )
+    again = load_plan(str(file))
+    there = {"experiment": again.name, "games": {"identity": "g2", "label": "other games"}}
+    records = [record(arm, seed, of[seed]) for arm, of in (("grpo", GRPO), ("proas", PROAS)) for seed in (0, 1)]
+    records += [record("loop-mask", seed, GRPO[seed]) for seed in (0, 1)]
+    for arm, success in {"grpo": GRPO[0], "loop-mask": GRPO[0], "proas": [0.1, 0.3, 0.5, 0.5, 0.5]}.items():
+        records.append(record(arm, 7, success, digest=arm_digest(again, arm), **there))
+    found = findings(plan.model_copy(update={"together": (str(file),)}), Results(tuple(records)))
+    one = next(t for t in all_tables(found) if t.name == "together")
+    assert [cells[:4] for cells in one.rows] == [("proas", "grpo", "0.4", "3"), ("proas", "grpo", "1", "3")]
+    # The late differences of the test above, one of them from the other plan.
+    assert one.rows[0][4] == "+20.0 [-4.8, +44.8]"
+    assert one.rows[0][7] == "3 of 3"
 
 
 def test_two_seeds_have_no_interval(found: Findings) -> None:
