@@ -80,6 +80,8 @@ class ArmResult:
         early: By temperature.
         late: By temperature.
         last: By temperature, the last evaluation alone.
+        steps: By temperature, late mean length of an evaluation's episodes.
+        invalid: By temperature, late share of an evaluation's steps that did not apply, in [0, 1].
         score: By temperature, late score in [0, 1]: more than the success in environments that pay in part.
         rollouts: Success of the training rollouts in the last quarter.
         reached: By temperature and target in percent.
@@ -95,6 +97,8 @@ class ArmResult:
     early: Mapping[str, Spread]
     late: Mapping[str, Spread]
     last: Mapping[str, Spread]
+    steps: Mapping[str, Spread]
+    invalid: Mapping[str, Spread]
     score: Mapping[str, Spread]
     rollouts: Spread
     reached: Mapping[str, Mapping[float, Reached]]
@@ -270,6 +274,8 @@ def _arm(name: str, found: Mapping[str, Mapping[int, Record]], plan: Plan, tempe
         early={t: Spread.of([_early(record, t) for record in mine]) for t in temperatures},
         late={t: Spread.of([_late(record, t) for record in mine]) for t in temperatures},
         last={t: Spread.of([_last(record, t) for record in mine]) for t in temperatures},
+        steps={t: Spread.of([_late(record, t, "steps") for record in mine]) for t in temperatures},
+        invalid={t: Spread.of([_late(record, t, "invalid") for record in mine]) for t in temperatures},
         score={t: Spread.of([_score(record, t) for record in mine]) for t in temperatures},
         rollouts=Spread.of([_late_rollouts(record) for record in mine]),
         reached=reached,
@@ -285,8 +291,8 @@ def _early(record: Record, temperature: str) -> float:
     return float(np.mean(values[1 : 1 + LATE] or values))
 
 
-def _late(record: Record, temperature: str) -> float:
-    return float(np.mean(record.evaluations[temperature]["success"][-LATE:]))
+def _late(record: Record, temperature: str, what: str = "success") -> float:
+    return float(np.mean(record.evaluations[temperature][what][-LATE:]))
 
 
 def _last(record: Record, temperature: str) -> float:

@@ -56,7 +56,7 @@ def all_tables(found: Findings) -> tuple[Table, ...]:
     made = [_success(found)]
     made += [table for t in found.temperatures for table in (_differences(found, t), _speed(found, t)) if table]
     made += [_together(found)] if found.together else []
-    made += [table for table in (_kinds(found), _time(found), _diagnostics(found)) if table]
+    made += [table for table in (_kinds(found), _play(found), _time(found), _diagnostics(found)) if table]
     return (*made, _reruns(found))
 
 
@@ -181,6 +181,21 @@ def _kinds(found: Findings) -> Table | None:
     heads = [kind.replace("_", " ") for kind in kinds]
     caption = f"Late success at T={found.temperatures[0]} by kind of task, in percent."
     return Table("kinds", "By kind of task", caption, ("arm", *heads), tuple(rows))
+
+
+def _play(found: Findings) -> Table:
+    columns = ["arm", *(f"{what}, T={t}" for t in found.temperatures for what in ("steps", "invalid"))]
+    rows = []
+    for arm in found.arms:
+        cells = [arm.name]
+        for t in found.temperatures:
+            cells += [f"{arm.steps[t].mean:.1f}", arm.invalid[t].shown()]
+        rows.append(tuple(cells))
+    caption = (
+        "Late evaluations: mean length of an episode, and the share of steps that did not apply, in percent, mean ± "
+        "sample standard deviation over seeds. A policy that is stuck says an invalid action again and again."
+    )
+    return Table("play", "How they play", caption, tuple(columns), tuple(rows))
 
 
 def _time(found: Findings) -> Table | None:

@@ -44,6 +44,22 @@ def test_early_late_and_last_success(found: Findings) -> None:
     assert "score, T=0.4" not in cells  # 10 for a success and -0.1 for each of 10 invalid steps: no more than success
 
 
+def test_how_they_play_late(plan: Plan, record: MakeRecord) -> None:
+    values = {
+        "success": [0.0] * 4,
+        "reward": [0.0] * 4,
+        "steps": [40.0, 30.0, 20.0, 10.0],
+        "invalid": [0.9, 0.1, 0.3, 0.5],
+    }
+    other = values | {"invalid": [0.9, 0.2, 0.4, 0.6]}
+    records = [
+        record("grpo", seed, [0.0] * 4, evaluations={"0.4": of, "1": values}) for seed, of in enumerate((values, other))
+    ]
+    cells = row(findings(plan, Results(tuple(records))), "play", "grpo")
+    assert (cells["steps, T=0.4"], cells["invalid, T=0.4"]) == ("20.0", "35.0 ± 7.1")  # 0.3 and 0.4
+    assert cells["invalid, T=1"] == "30.0 ± 0.0"
+
+
 def test_a_score_that_says_more_than_success_is_shown(plan: Plan, record: MakeRecord) -> None:
     part = {
         t: {"success": [0.0, 0.2], "reward": [4.0, 5.0], "steps": [10.0, 10.0], "invalid": [0.0, 0.1]}
