@@ -273,6 +273,7 @@ PRESETS: Mapping[PresetName, ShapingConfig] = MappingProxyType(
             verdicts="loop_mask",
             distance="potential",
             distance_weight=1.0,
+            mask_mass="moved",
             apr="none",
             penalty_only_groups="drop",
         ),
@@ -280,7 +281,8 @@ PRESETS: Mapping[PresetName, ShapingConfig] = MappingProxyType(
 )
 """``paper`` is Eq. 7 to the letter. ``membership`` masks by whether the graph knows a transition, in the form that our
 measurements support. ``recommended`` is what they found best: the change of the distance to the goal, which only a
-graph knows, over the mask that needs none (``docs/shaping.md``, ``docs/evidence.md``)."""
+graph knows, over a mask that needs none and moves credit in place of losing it (``docs/shaping.md``,
+``docs/evidence.md``)."""
 
 
 def preset(name: str) -> ShapingConfig:

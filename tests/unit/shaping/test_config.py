@@ -161,7 +161,13 @@ def test_settings_survive_json_and_toml(name: str, settings: dict[str, object]) 
 
 def test_recommended_is_the_distance_over_the_mask_that_needs_no_graph() -> None:
     by_hand = preset("membership").updated(
-        {"verdicts": "loop_mask", "info_seeking": False, "distance": "potential", "distance_weight": 1.0}
+        {
+            "verdicts": "loop_mask",
+            "info_seeking": False,
+            "distance": "potential",
+            "distance_weight": 1.0,
+            "mask_mass": "moved",
+        }
     )
     recommended = preset("recommended")
     assert recommended.to_dict() | {"preset": "membership"} == by_hand.to_dict()
