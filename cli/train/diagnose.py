@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proas.cli.console import Output
 from proas.cli.options import LARGEST, DatabaseOptions, Json, with_options
+from proas.cli.train.diagnose_parts import At, Data, Out, Run, finish, ready
+from proas.cli.train.diagnose_temperatures import temperatures
 from proas.cli.train.diagnose_view import labels_tables, noise_tables, suppress_tables
 from proas.errors import UsageError
 
@@ -25,18 +25,13 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="diagnose",
-    help="Experiments on a trained policy: noise in its past, forbidden actions, labels against optimal play.",
+    help="Experiments on a trained policy: noise in its past, forbidden actions, labels against optimal play, "
+    "temperatures.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Run = Annotated[Path, typer.Argument(help="Folder of the run.", metavar="RUN")]
-Data = Annotated[Path | None, typer.Option("--data", help="Other data of the same environment.", metavar="PATH")]
-At = Annotated[
-    int | None,
-    typer.Option("--checkpoint", min=0, max=LARGEST, help="Iteration; the last if not given.", metavar="N"),
-]
 Temperature = Annotated[
     float | None,
     typer.Option(
@@ -47,10 +42,6 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives th
 Workers = Annotated[
     int,
     typer.Option("--workers", min=1, max=256, help="Processes; the numbers do not depend on it.", metavar="N"),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Folder of the results; RUN/diagnose if not given.", metavar="FOLDER"),
 ]
 OwnGraph = Annotated[
     str | None,
@@ -75,6 +66,9 @@ class Walker(StrEnum):
 
     POLICY = "policy"
     EXPERT = "expert"
+
+
+app.command("temperatures")(temperatures)
 
 
 @app.command("noise")
@@ -132,7 +126,7 @@ def noise(
     tell apart what length alone does.
     """
     output = Output(json_wanted=json)
-    directory = _ready(run)
+    directory = ready(run)
     from proas.training.interventions.bench import Bench, Source, in_order_of
     from proas.training.interventions.noise import NoiseSettings, measure_noise
     from proas.training.measure import data_of
@@ -156,7 +150,7 @@ def noise(
         report = measure_noise(source, tasks, settings, advance)
     from proas.training.interventions.figures import draw_noise
 
-    _finish(output, run, out, "noise", report, lambda file: draw_noise(report, file), noise_tables(report))
+    finish(output, run, out, "noise", report, lambda file: draw_noise(report, file), noise_tables(report))
 
 
 @app.command("suppress")
@@ -207,7 +201,7 @@ def suppress(
     the steps left controlled for.
     """
     output = Output(json_wanted=json)
-    directory = _ready(run)
+    directory = ready(run)
     from proas.training.interventions.suppress import SuppressSettings, measure_suppression
 
     settings = SuppressSettings(
@@ -227,7 +221,7 @@ def suppress(
         report = measure_suppression(source, tasks, labeller, labels, settings, advance)
     from proas.training.interventions.figures import draw_suppression
 
-    _finish(output, run, out, "suppress", report, lambda file: draw_suppression(report, file), suppress_tables(report))
+    finish(output, run, out, "suppress", report, lambda file: draw_suppression(report, file), suppress_tables(report))
 
 
 @app.command("labels")
@@ -269,7 +263,7 @@ def labels(
     of the stored policies and differ in purification; each with more and more demonstrations asked of a transition.
     """
     output = Output(json_wanted=json)
-    directory = _ready(run)
+    directory = ready(run)
     from proas.cli.database import prepare
     from proas.training.interventions.bench import Source
     from proas.training.interventions.label_report import Judges, LabelSettings, report_labels
@@ -294,17 +288,7 @@ def labels(
         report = report_labels(directory, sources, chosen, judges, settings)
     from proas.training.interventions.figures import draw_labels
 
-    _finish(output, run, out, "labels", report, lambda file: draw_labels(report, file), labels_tables(report))
-
-
-def _ready(run: Path) -> RunDirectory:
-    from proas.cli.train.needs import require_torch
-    from proas.training.run_directory import RunDirectory
-
-    directory = RunDirectory(run)
-    directory.document()
-    require_torch()
-    return directory
+    finish(output, run, out, "labels", report, lambda file: draw_labels(report, file), labels_tables(report))
 
 
 def _counts(text: str) -> tuple[int, ...]:
@@ -374,31 +358,3 @@ def _labeller(graph: ReferenceGraph | None, iteration: int) -> tuple[Labeller, s
 def _stored(directory: RunDirectory) -> list[int]:
     """Iterations with a checkpoint."""
     return sorted(int(file.stem.rpartition("-")[2]) for file in directory.checkpoints.glob("iteration-*.pt"))
-
-
-def _finish(
-    output: Output,
-    run: Path,
-    out: Path | None,
-    name: str,
-    report: Any,
-    draw: Callable[[Path], None],
-    tables: list[Any],
-) -> None:
-    """Write the result and show it."""
-    from proas.training.interventions.figures import can_draw
-    from proas.training.run_directory import write_json
-
-    folder = out or run / "diagnose"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be made: {error.strerror}", hint="name another by --out") from error
-    files = [folder / f"{name}.json"]
-    document = asdict(report)
-    write_json(files[0], document)
-    if can_draw():
-        files.append(folder / f"{name}.svg")
-        draw(files[1])
-    output.result({**document, "files": [str(file) for file in files]}, *tables)
-    output.done(f"written to {', '.join(map(str, files))}")

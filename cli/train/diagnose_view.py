@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from proas.training.interventions.noise import NoiseReport
     from proas.training.interventions.statistics import Estimate
     from proas.training.interventions.suppress import SuppressReport
+    from proas.training.interventions.sweep import SweepReport
 
-__all__ = ["labels_tables", "noise_tables", "suppress_tables"]
+__all__ = ["labels_tables", "noise_tables", "suppress_tables", "sweep_tables"]
 
 _MODELS = {
     "raw": "drift alone",
@@ -55,6 +56,27 @@ def noise_tables(report: NoiseReport) -> list[RenderableType]:
         facts["kept aside"] = _aside(report.aside)
     note = Text("points of percent with 95 % intervals by the bootstrap over situations", "dim")
     return [facts_table(facts, title="Unreasonable steps in the visible past"), table, note]
+
+
+def sweep_tables(report: SweepReport) -> list[RenderableType]:
+    """Success, steps and invalid steps by temperature."""
+    names = ("success", "steps", "invalid")
+    table = columns("T", *names, right=("T", *names))
+    for row in report.rows:
+        style = "bold" if row is report.best else ""
+        cells = (f"{row.temperature:g}", _with_interval(row.success), f"{row.steps:.1f}", f"{row.invalid:.1%}")
+        table.add_row(*cells, style=style)
+    each = report.settings.repeats
+    facts: dict[str, object] = {
+        "policy": f"{report.run} after iteration {report.iteration}",
+        "tasks": f"{report.tasks} of {report.data}, " + ("an episode each" if each == 1 else f"{each} episodes each"),
+    }
+    note = Text("success in percent with the 95 % interval by the bootstrap over tasks", "dim")
+    return [facts_table(facts, title="Over temperatures"), table, note]
+
+
+def _with_interval(estimate: Estimate) -> str:
+    return estimate.shown(percent=True).replace("+", "")
 
 
 def suppress_tables(report: SuppressReport) -> list[RenderableType]:

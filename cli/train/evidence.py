@@ -143,7 +143,8 @@ def _write(names: list[str] | None, results: Path, page: Path, figures: Path | N
     from proas.experiments.page import write_page
     from proas.experiments.records import read_results
 
-    files, _ = write_page(_plans(names), read_results(results), page, _drawn(page, figures))
+    drawn = _drawn(page, figures)
+    files, _ = write_page(_plans(names), read_results(results), page, drawn, results.parent / "diagnoses")
     return files
 
 

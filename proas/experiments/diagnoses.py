@@ -69,7 +69,8 @@ class Diagnosis:
         made = [out / f"{self.plan.kind}.json", *([] if self.figure is None else [out / f"{self.plan.kind}.svg"])]
         if not all(file.is_file() for file in made):
             name = str(RunDirectory(folder).document().get("graph", ""))
-            if connection is not None and name and not ReferenceGraph(connection, name).exists():
+            asked = self.plan.kind != "temperatures"
+            if asked and connection is not None and name and not ReferenceGraph(connection, name).exists():
                 reason = f"the graph of its run is gone; move {folder} away, and both are made anew"
                 return Failed(self.key, reason, log)
             if reason := _run(self._words(folder, out), log, environ):
@@ -109,7 +110,8 @@ def diagnoses_of(plan: Plan, runs: Sequence[Run], kept: Path, figures: Path) -> 
     """
     by_key = {(run.arm, run.seed): run for run in runs}
     for wanted in plan.diagnoses:
-        if run := by_key.get((wanted.arm, wanted.seed)):
+        seeds = plan.seeds if wanted.every_seed else (wanted.seed,)
+        for run in filter(None, (by_key.get((wanted.arm, seed)) for seed in seeds)):
             file = kept / f"{run.arm}-s{run.seed}" / f"{wanted.kind}.json"
             yield Diagnosis(wanted, run, file, figures / f"{wanted.kind}.svg" if wanted.figure else None)
 

@@ -16,7 +16,8 @@ from proas.experiments.figures import draw_figures
 from proas.experiments.plan import Plan
 from proas.experiments.records import Results
 from proas.experiments.statistics import Findings, findings
-from proas.experiments.tables import all_tables, markdown
+from proas.experiments.sweeps import sweep_table
+from proas.experiments.tables import Table, all_tables, markdown
 
 __all__ = ["page_text", "write_page"]
 
@@ -30,7 +31,9 @@ does every run and every diagnosis again, then writes them from the new results.
 """
 
 
-def write_page(plans: Sequence[Plan], results: Results, page: Path, figures: Path) -> tuple[list[Path], list[Findings]]:
+def write_page(
+    plans: Sequence[Plan], results: Results, page: Path, figures: Path, kept: Path | None = None
+) -> tuple[list[Path], list[Findings]]:
     """Write the page and its figures.
 
     Args:
@@ -38,6 +41,7 @@ def write_page(plans: Sequence[Plan], results: Results, page: Path, figures: Pat
         results: The records.
         page: The page; the words that it holds are kept.
         figures: Folder of the figures.
+        kept: Folder of the diagnoses; ``None`` for none.
 
     Returns:
         The files written, and what was found.
@@ -53,28 +57,35 @@ def write_page(plans: Sequence[Plan], results: Results, page: Path, figures: Pat
     try:
         drawn = [draw_figures(one, figures) for one in found]
         page.parent.mkdir(parents=True, exist_ok=True)
+        sweeps = [None if kept is None else sweep_table(one, kept) for one in found]
         links = [[Path(os.path.relpath(file, page.parent)).as_posix() for file in files] for files in drawn]
-        page.write_text(page_text(found, links, words), encoding="utf-8")
+        page.write_text(page_text(found, links, words, sweeps), encoding="utf-8")
     except OSError as error:
         raise DataError(f"{error.filename} cannot be written: {error.strerror}", hint="name another place") from error
     return [page, *(file for files in drawn for file in files)], found
 
 
-def page_text(found: Sequence[Findings], figures: Sequence[Sequence[str]], words: dict[str, str]) -> str:
+def page_text(
+    found: Sequence[Findings],
+    figures: Sequence[Sequence[str]],
+    words: dict[str, str],
+    sweeps: Sequence[Table | None],
+) -> str:
     """The page.
 
     Args:
         found: What the records say, in the page's order.
         figures: Links of each experiment's figures.
         words: Hand-written words by the name of their place.
+        sweeps: Each experiment's table over temperatures, where it has one.
     """
     lines = [*_OPENING.splitlines(), "", *_place("summary", words), ""]
-    for one, links in zip(found, figures, strict=True):
-        lines += _section(one, links, words)
+    for one, links, sweep in zip(found, figures, sweeps, strict=True):
+        lines += _section(one, links, words, sweep)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _section(found: Findings, figures: Sequence[str], words: dict[str, str]) -> Iterator[str]:
+def _section(found: Findings, figures: Sequence[str], words: dict[str, str], sweep: Table | None) -> Iterator[str]:
     plan = found.plan
     yield f"## {plan.title}"
     yield ""
@@ -100,7 +111,8 @@ def _section(found: Findings, figures: Sequence[str], words: dict[str, str]) -> 
         what = "success over iterations" if link.endswith("-success.svg") else "what happens over training"
         yield f"![{plan.title}: {what}]({link})"
         yield ""
-    for table in all_tables(found):
+    tables = all_tables(found)
+    for table in (*tables[:-1], *([] if sweep is None else [sweep]), *tables[-1:]):
         yield f"### {plan.title}: {table.title[0].lower()}{table.title[1:]}"
         yield ""
         yield table.caption

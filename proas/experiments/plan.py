@@ -172,7 +172,8 @@ class DiagnosisPlan(_Part):
 
     Attributes:
         arm: Arm of the run.
-        seed: Its seed.
+        seed: Its seed; not looked at with ``every_seed``.
+        every_seed: Ask it of the runs of all the plan's seeds.
         kind: Which experiment.
         options: Its options by name, such as ``states = 48``.
         figure: Keep its figure too.
@@ -180,7 +181,8 @@ class DiagnosisPlan(_Part):
 
     arm: str
     seed: Annotated[int, Field(ge=0)] = 0
-    kind: Literal["noise", "suppress", "labels"]
+    every_seed: bool = False
+    kind: Literal["noise", "suppress", "labels", "temperatures"]
     options: dict[str, Scalar] = Field(default_factory=dict)
     figure: bool = False
 
@@ -305,6 +307,8 @@ class Plan(_Part):
             self._known("arm", reference, self.arms)
         for diagnosis in self.diagnoses:
             self._known("arm", diagnosis.arm, self.arms)
+            if diagnosis.figure and diagnosis.every_seed:
+                raise UsageError(f"plan {self.name}: figures of every seed have one name", hint="drop one of the two")
         for graph in self.graphs.values():
             self._known("warm start", graph.warm, self.warm)
         for name in self.warm:

@@ -11,7 +11,7 @@ from proas.experiments.plan import GraphPlan, Plan
 from proas.keys import digest
 from proas.training.config import TrainConfig
 
-__all__ = ["BaseGraph", "Folders", "Run", "WarmStart", "arm_digest", "schedule"]
+__all__ = ["BaseGraph", "Folders", "Run", "WarmStart", "arm_digest", "run_place", "schedule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,16 @@ def schedule(plan: Plan, games: Games, folders: Folders) -> list[Run]:
     ]
 
 
+def run_place(decided: str, games: str) -> str:
+    """What a run's folder is told apart by from others of its arm and seed.
+
+    Args:
+        decided: Digest of the arm.
+        games: Identity of the games.
+    """
+    return digest(decided, games)[:10]
+
+
 def _warm_digest(plan: Plan, name: str) -> str:
     return settings_digest(plan.warm_config(name), "warm", plan.warm[name].seed)[:16]
 
@@ -184,7 +194,7 @@ def _run(
 ) -> Run:
     config = plan.arm_config(arm, seed).updated({"data": games.path, "graph_base": "" if base is None else base.name})
     decided = arm_digest(plan, arm)
-    place = digest(decided, games.identity)[:10]
+    place = run_place(decided, games.identity)
     folder = folders.run(plan.name, arm, seed, place).absolute()
     words = train_words(config, plan.arms[arm].shaping, folder, init=warm.folder)
     again = tuple(plan.again(arm, (seed,)))

@@ -43,6 +43,20 @@ def test_noise(proas: Proas, no_server: Path, run: Path) -> None:
     assert "Unreasonable steps in the visible past" in shown.out
 
 
+def test_temperatures(proas: Proas, no_server: Path, run: Path) -> None:
+    words = ("diagnose", "temperatures", run, "--temperatures", "1,0,0.5", "--tasks", 3, "--repeats", 2)
+    done = proas(*words, "--out", "found", "--json")
+    assert done.code == 0, done.err
+    document = done.document
+    assert [(row["temperature"], row["episodes"]) for row in document["rows"]] == [(0.0, 3), (0.5, 6), (1.0, 6)]
+    same = proas("eval", run, "--temperature", 0.5, "--tasks", 3, "--repeats", 2, "--json").document["evaluations"][0]
+    assert document["rows"][1]["success"]["value"] == same["success"]
+    assert document["rows"][1]["invalid"] == same["invalid"]
+    written = json.loads((no_server / "found/temperatures.json").read_text(encoding="utf-8"))
+    assert written == {name: value for name, value in document.items() if name != "files"}
+    assert "Over temperatures" in proas(*words, "--out", "shown").out
+
+
 def test_suppress_needs_no_database_for_a_run_without_a_graph(proas: Proas, no_server: Path, run: Path) -> None:
     words = ("diagnose", "suppress", run, "--rollouts", 4, "--positions", 2, "--continuations", 2, "--out", "found")
     done = proas(*words, "--json")
@@ -78,6 +92,9 @@ def test_labels_with_the_graph_of_the_games(proas: Proas, work: Path, run: Path,
     ("words", "message"),
     [
         (("noise", "--steps", "1,x"), "no list of numbers"),
+        (("temperatures", "--temperatures", "1,x"), "no list of temperatures"),
+        (("temperatures", "--temperatures", "-1"), "nothing can be drawn at temperature -1"),
+        (("temperatures", "--temperatures", "nan"), "nothing can be drawn at temperature nan"),
         (("noise", "--steps", "0"), "one of them above 0"),
         (("noise", "--steps", "0"), "for example 0,1,2,4,8"),
         (("noise", "--steps", "-1,2"), "one of them above 0"),
@@ -97,7 +114,7 @@ def test_faults_are_named(proas: Proas, no_server: Path, run: Path, words: tuple
 
 
 def test_there_is_a_run_to_diagnose(proas: Proas, no_server: Path) -> None:
-    for command in ("noise", "suppress", "labels"):
+    for command in ("noise", "suppress", "labels", "temperatures"):
         done = proas("diagnose", command, "nowhere")
         assert (done.code, "holds no run" in done.err) == (2, True)
 

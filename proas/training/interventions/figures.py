@@ -11,8 +11,9 @@ from proas.training.interventions.label_report import LabelReport
 from proas.training.interventions.noise import NoiseReport
 from proas.training.interventions.statistics import Estimate
 from proas.training.interventions.suppress import PER, SuppressReport
+from proas.training.interventions.sweep import SweepReport
 
-__all__ = ["can_draw", "draw_labels", "draw_noise", "draw_suppression"]
+__all__ = ["can_draw", "draw_labels", "draw_noise", "draw_suppression", "draw_sweep"]
 
 _COLOURS = {"unreasonable": "#c0392b", "harmless": "#7f8c8d", "baseline": "#7f8c8d", "recovery": "#2471a3"}
 _MODELS = ("raw", "adjusted", "labels", "matched")
@@ -94,6 +95,20 @@ def draw_labels(report: LabelReport, file: Path) -> None:
         axes.set_title(f"{name} of Re against optimal play", fontsize=9)
     if middle.lines:
         middle.legend(fontsize=6)
+    _save(figure, file)
+
+
+def draw_sweep(report: SweepReport, file: Path) -> None:
+    """Success, and the share of invalid steps, over temperatures."""
+    figure, (left, right) = _figure(2)
+    drawn = [row.temperature for row in report.rows]
+    _line(left, drawn, [row.success for row in report.rows], "success", _COLOURS["recovery"])
+    left.set_ylabel("success")
+    right.plot(drawn, [row.invalid for row in report.rows], color=_COLOURS["unreasonable"], marker="o", markersize=3)
+    right.set_ylabel("share of invalid steps")
+    for axes in (left, right):
+        axes.set_xlabel("temperature")
+        axes.set_ylim(0, 1)
     _save(figure, file)
 
 

@@ -50,3 +50,11 @@ def test_they_are_of_the_runs_that_are_asked_for(tmp_path: Path) -> None:
     assert found[0].file == tmp_path / "kept" / "grpo-proas-s0" / "noise.json"
     assert [d.figure and d.figure.name for d in found] == ["noise.svg", None, "labels.svg"]
     assert not list(diagnoses_of(PLAN, [run for run in runs if run.seed], tmp_path, tmp_path))
+
+
+def test_one_may_be_asked_of_every_seed(tmp_path: Path) -> None:
+    plan = load_plan("confirm")
+    runs = schedule(plan, GAMES, Folders(tmp_path))
+    found = [d.key for d in diagnoses_of(plan, runs, tmp_path, tmp_path)]
+    assert found[:2] == ["confirm/loop-mask-s20/temperatures", "confirm/loop-mask-s21/temperatures"]
+    assert len(found) == 3 * len(plan.seeds)

@@ -83,6 +83,8 @@ def test_settings_of_the_plan_reach_arms_under_any_shaping(tmp_path: Path) -> No
         (HEAD + '[borrowed]\ncontrols = ["nosuch"]\n', "nosuch"),
         (HEAD + '[[diagnoses]]\narm = "y"\nkind = "noise"\n', "no arm 'y'"),
         (HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "colour"\n', "kind"),
+        (HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "labels"\nevery_seed = true\nfigure = true\n', "one name"),
+        ('together = ["nosuch"]\n' + HEAD, "nosuch"),
         (HEAD + '[borrowed]\ncontrols = ["grpo"]\n', "'grpo'"),
         (HEAD + '[borrowed]\nnosuch = ["grpo"]\n', "'nosuch'"),
     ],
