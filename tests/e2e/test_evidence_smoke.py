@@ -219,6 +219,11 @@ figure = true
 arm = "grpo-proas"
 kind = "labels"
 options = { tasks = 2, group_size = 2, rounds = 1, support = "1" }
+[[diagnoses]]
+arm = "grpo-proas"
+every_seed = true
+kind = "temperatures"
+options = { tasks = 2, temperatures = "0,1" }
 """
 
 
@@ -228,7 +233,7 @@ def test_diagnoses_are_made_of_the_runs_that_a_plan_names(proas: Proas, work: Pa
     asked = proas(*run)
     assert asked.code == 0, asked.err
     key = "own/grpo-proas-s0"
-    assert asked.document["done"] == [key, f"{key}/noise", f"{key}/labels"]
+    assert asked.document["done"] == [key, *(f"{key}/{kind}" for kind in ("noise", "labels", "temperatures"))]
     kept = work / "kept" / "diagnoses" / "grpo-proas-s0"
     noise, labels = (json.loads((kept / f"{kind}.json").read_text()) for kind in ("noise", "labels"))
     assert (noise["settings"]["states"], noise["settings"]["continuations"], noise["settings"]["steps"]) == (
@@ -241,6 +246,11 @@ def test_diagnoses_are_made_of_the_runs_that_a_plan_names(proas: Proas, work: Pa
     assert str(work) not in json.dumps([noise, labels]), "what is kept holds no path of this machine"
     assert (work / "images" / "evidence" / "noise.svg").is_file()
     assert not (work / "images" / "evidence" / "labels.svg").exists()
+    swept = json.loads((kept / "temperatures.json").read_text())
+    shares = [f"{100 * row['success']['value']:.1f}" for row in swept["rows"]]
+    rows = [line.split(" | ") for line in (work / "page.md").read_text().splitlines() if line.startswith("| ")]
+    assert ["| arm", "seeds", "T=0", "T=1"] in [row[:4] for row in rows]
+    assert ["| grpo-proas", "1", *shares] in [row[:4] for row in rows]
     connection = Connection.resolve(environ=os.environ)
     own = json.loads(next(work.glob("runs/runs/own/*/config.json")).read_text())["graph"]
     graphs = {info.name for info in list_graphs(connection)}
@@ -250,7 +260,9 @@ def test_diagnoses_are_made_of_the_runs_that_a_plan_names(proas: Proas, work: Pa
     assert proas(*run, "--missing").document["done"] == []
     assert (kept / "noise.json").read_text() == "{}"
     (kept / "labels.json").unlink()
-    assert proas(*run).document["done"] == [f"{key}/noise", f"{key}/labels"]  # from what lies beside the run
+    assert proas(*run).document["done"] == [
+        f"{key}/{kind}" for kind in ("noise", "labels", "temperatures")
+    ]  # from what lies beside the run
     assert json.loads((kept / "noise.json").read_text()) == noise
     shutil.rmtree(next(work.glob("runs/runs/own/*/diagnoses/labels-*")))
     lost = proas(*run)
