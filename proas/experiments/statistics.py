@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -217,18 +218,20 @@ def _together(
     plan: Plan, found: Mapping[str, Mapping[int, Record]], results: Results, temperatures: Sequence[str]
 ) -> tuple[Together, ...]:
     parts = [found]
-    for other in map(load_plan, plan.together):
-        identity, _ = _games(other, results, {arm: arm_digest(other, arm) for arm in other.arms})
-        there = _records(other, results, identity)
-        parts.append({arm: there[arm] for arm in there if arm in plan.arms and _alike(plan.arms[arm], other.arms[arm])})
-    arms = [arm for arm in found if all(arm in part for part in parts)] if plan.together else []
-    return tuple(
-        Together(arm, other, temperature, _difference(pairs, temperature, tasks=False))
-        for temperature in temperatures
-        for place, arm in enumerate(arms)
-        for other in arms[:place]
-        if (pairs := [pair for part in parts for pair in _pairs(part[arm], part[other])])
-    )
+    for beside in map(load_plan, plan.together):
+        identity, _ = _games(beside, results, {arm: arm_digest(beside, arm) for arm in beside.arms})
+        there, arms = _records(beside, results, identity), beside.arms
+        parts.append({arm: there[arm] for arm in there if arm in plan.arms and _alike(plan.arms[arm], arms[arm])})
+    compared: list[Together] = []
+    for temperature, (place, arm) in product(temperatures, enumerate(found)):
+        for other in list(found)[:place]:
+            both = [_pairs(part[arm], part[other]) for part in parts if arm in part and other in part]
+            # Plans may share runs: each pair counts once.
+            pairs = {(a.digest, b.digest, a.seed): (a, b) for part in both for a, b in part}
+            if len(both) > 1 and pairs:
+                difference = _difference(list(pairs.values()), temperature, tasks=False)
+                compared.append(Together(arm, other, temperature, difference))
+    return tuple(compared)
 
 
 def _alike(arm: ArmPlan, other: ArmPlan) -> bool:

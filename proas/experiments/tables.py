@@ -144,9 +144,9 @@ def _together(found: Findings) -> Table:
         shown = [over.shown(), over.shown_over_run(), over.shown_over_last(), over.shown_higher()]
         rows.append((one.arm, one.other, one.temperature, pairs, *shown))
     caption = (
-        f"Arms that are the same in the plans {', '.join(plans)}, over the pairs of all of them: differences in "
-        "success in points, as in the tables of differences. The interval takes pairs as independent; it says nothing "
-        "about starts that none of the plans has."
+        f"Arms that are the same in two or more of the plans {', '.join(plans)}, over the pairs of all that have both: "
+        "differences in success in points, as in the tables of differences. The interval takes pairs as independent; "
+        "it says nothing about starts that none of the plans has."
     )
     return Table("together", f"Together with {', '.join(plans[1:])}", caption, columns, tuple(rows))
 

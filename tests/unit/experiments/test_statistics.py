@@ -103,7 +103,8 @@ def test_like_arms_of_two_plans_are_counted_together(plan: Plan, record: MakeRec
     records += [record("loop-mask", seed, GRPO[seed]) for seed in (0, 1)]
     for arm, success in {"grpo": GRPO[0], "loop-mask": GRPO[0], "proas": [0.1, 0.3, 0.5, 0.5, 0.5]}.items():
         records.append(record(arm, 7, success, digest=arm_digest(again, arm), **there))
-    found = findings(plan.model_copy(update={"together": (str(file),)}), Results(tuple(records)))
+    twice = (str(file), str(file))  # plans may share runs
+    found = findings(plan.model_copy(update={"together": twice}), Results(tuple(records)))
     one = next(t for t in all_tables(found) if t.name == "together")
     assert [cells[:4] for cells in one.rows] == [("proas", "grpo", "0.4", "3"), ("proas", "grpo", "1", "3")]
     # The late differences of the test above, one of them from the other plan.
