@@ -10,9 +10,10 @@ import typer
 
 from proas.cli.console import Output
 from proas.cli.options import LARGEST, DatabaseOptions, Json, with_options
-from proas.cli.train.diagnose_parts import At, Data, Out, Run, finish, ready
+from proas.cli.train.diagnose_parts import Out, Run, finish, listed, ready
 from proas.cli.train.diagnose_temperatures import temperatures
 from proas.cli.train.diagnose_view import labels_tables, noise_tables, suppress_tables
+from proas.cli.train.run_options import At, Data
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def noise(
     settings = NoiseSettings(
         states=states,
         continuations=continuations,
-        steps=_counts(steps),
+        steps=listed(steps, int, "numbers", "0,1,2,4,8"),
         temperature=temperature,
         place=place.value,
         player=walker.value,
@@ -268,7 +269,7 @@ def labels(
     from proas.training.interventions.bench import Source
     from proas.training.interventions.label_report import Judges, LabelSettings, report_labels
 
-    supports = _counts(support)
+    supports = listed(support, int, "numbers", "0,1,2,4,8")
     if not supports or min(supports) < 1:
         raise UsageError(f"--support {support}: give numbers of at least 1", hint="for example 1,2,3")
     settings = LabelSettings(tasks, group_size, rounds, supports, temperature, seed)
@@ -289,13 +290,6 @@ def labels(
     from proas.training.interventions.figures import draw_labels
 
     finish(output, run, out, "labels", report, lambda file: draw_labels(report, file), labels_tables(report))
-
-
-def _counts(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(sorted({int(part) for part in text.split(",")}))
-    except ValueError:
-        raise UsageError(f"{text!r} is no list of numbers", hint="for example 0,1,2,4,8") from None
 
 
 def _trained_on(directory: RunDirectory, split: str | None, data: Path | None, checkpoint: int | None) -> Source:

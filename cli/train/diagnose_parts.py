@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from proas.cli.console import Output
-from proas.cli.options import LARGEST
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
     from proas.training.run_directory import RunDirectory
 
-__all__ = ["At", "Data", "Out", "Run", "finish", "ready"]
+__all__ = ["Out", "Run", "finish", "listed", "ready"]
+
+Number = TypeVar("Number", int, float)
 
 Run = Annotated[Path, typer.Argument(help="Folder of the run.", metavar="RUN")]
-Data = Annotated[Path | None, typer.Option("--data", help="Other data of the same environment.", metavar="PATH")]
-At = Annotated[
-    int | None,
-    typer.Option("--checkpoint", min=0, max=LARGEST, help="Iteration; the last if not given.", metavar="N"),
-]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="Folder of the results; RUN/diagnose if not given.", metavar="FOLDER"),
@@ -39,6 +35,14 @@ def ready(run: Path) -> RunDirectory:
     directory.document()
     require_torch()
     return directory
+
+
+def listed(text: str, of: Callable[[str], Number], what: str, example: str) -> tuple[Number, ...]:
+    """The values of an option that takes several, in rising order, each once. Raises ``UsageError`` for a slip."""
+    try:
+        return tuple(sorted({of(part) for part in text.split(",")}))
+    except ValueError:
+        raise UsageError(f"{text!r} is no list of {what}", hint=f"for example {example}") from None
 
 
 def finish(

@@ -10,6 +10,7 @@ import typer
 
 from proas.cli.console import Output, columns, plain
 from proas.cli.options import LARGEST, EnvOptions, Json, env_spec, with_options
+from proas.cli.train.run_options import At, Data, OwnWorkers, Repeats, Tasks
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,14 +101,9 @@ def evaluate(
             metavar="NAME",
         ),
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Other data of the same environment.", metavar="PATH")
-    ] = None,
+    data: Data = None,
     option: EnvOptions = None,
-    checkpoint: Annotated[
-        int | None,
-        typer.Option("--checkpoint", min=0, max=LARGEST, help="Iteration; the last if not given.", metavar="N"),
-    ] = None,
+    checkpoint: At = None,
     temperature: Annotated[
         list[float] | None,
         typer.Option(
@@ -117,17 +113,9 @@ def evaluate(
             metavar="T",
         ),
     ] = None,
-    tasks: Annotated[
-        int | None,
-        typer.Option("--tasks", min=1, max=LARGEST, help="At most so many tasks; all of a split.", metavar="N"),
-    ] = None,
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, max=LARGEST, help="Episodes of each task.", metavar="N")
-    ] = 1,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, max=256, help="Processes; the run's own if not given.", metavar="N"),
-    ] = None,
+    tasks: Tasks = None,
+    repeats: Repeats = 1,
+    workers: OwnWorkers = None,
     json: Json = False,
 ) -> None:
     """Measure the policy of a run on fixed tasks, with the same draws for every run.

@@ -192,7 +192,7 @@ def findings(plan: Plan, results: Results) -> Findings:
     """
     digests = {arm: arm_digest(plan, arm) for arm in plan.arms}
     identity, notes = _games(plan, results, digests)
-    found = _records(plan, results, identity)
+    found = _records(plan, results, digests, identity)
     missing = [f"{arm}-s{seed}" for arm in plan.arms for seed in plan.seeds if seed not in found.get(arm, {})]
     temperatures = tuple(f"{t:g}" for t in plan.base_config().evaluation.temperatures)
     notes += _stale(plan, results, digests) + notes_on(plan, found)
@@ -202,13 +202,12 @@ def findings(plan: Plan, results: Results) -> Findings:
     )
 
 
-def _records(plan: Plan, results: Results, identity: str) -> dict[str, dict[int, Record]]:
+def _records(plan: Plan, results: Results, digests: Mapping[str, str], identity: str) -> dict[str, dict[int, Record]]:
     """The plan's records by arm and seed; arms without any are left out."""
     found: dict[str, dict[int, Record]] = {}
     for arm in plan.arms:
-        digest = arm_digest(plan, arm)
         for seed in plan.seeds:
-            record = results.find(digest, seed, games=identity, experiment=plan.name)
+            record = results.find(digests[arm], seed, games=identity, experiment=plan.name)
             if record is not None:
                 found.setdefault(arm, {})[seed] = record
     return found
@@ -219,8 +218,9 @@ def _together(
 ) -> tuple[Together, ...]:
     parts = [found]
     for beside in map(load_plan, plan.together):
-        identity, _ = _games(beside, results, {arm: arm_digest(beside, arm) for arm in beside.arms})
-        there, arms = _records(beside, results, identity), beside.arms
+        digests, arms = {arm: arm_digest(beside, arm) for arm in beside.arms}, beside.arms
+        identity, _ = _games(beside, results, digests)
+        there = _records(beside, results, digests, identity)
         parts.append({arm: there[arm] for arm in there if arm in plan.arms and _alike(plan.arms[arm], arms[arm])})
     compared: list[Together] = []
     for temperature, (place, arm) in product(temperatures, enumerate(found)):

@@ -7,7 +7,6 @@ two can be told apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,5 +117,5 @@ def measure_sweep(
         repeats=settings.repeats,
         workers=settings.workers,
     )
-    rows: Sequence[SweepRow] = [SweepRow.of(one) for one in found.evaluations]
-    return SweepReport(str(directory.path), found.iteration, found.data, found.tasks, settings, tuple(rows))
+    rows = tuple(SweepRow.of(one) for one in found.evaluations)
+    return SweepReport(str(directory.path), found.iteration, found.data, found.tasks, settings, rows)
