@@ -27,7 +27,14 @@ Plans = Annotated[
 ResultsFolder = Annotated[
     Path, typer.Option("--results", help="Folder of the results, a small file a run.", metavar="DIR")
 ]
-Page = Annotated[Path, typer.Option("--page", help="The page; words written by hand in it are kept.", metavar="FILE")]
+Page = Annotated[
+    Path,
+    typer.Option(
+        "--page",
+        help="The page; words written by hand in it are kept. A folder of its name beside it holds the other tables.",
+        metavar="FILE",
+    ),
+]
 Figures = Annotated[
     Path | None,
     typer.Option(
@@ -123,7 +130,10 @@ def page(
     """Write the page and its figures from the results that are there; nothing is run."""
     output = Output(json_wanted=json)
     files = _write(plans, results, page, figures)
-    output.result({"files": [str(file) for file in files]}, facts_table({"page": page, "figures": len(files) - 1}))
+    output.result(
+        {"files": [str(file) for file in files]},
+        facts_table({"page": page, "figures": sum(file.suffix == ".svg" for file in files)}),
+    )
 
 
 def _plans(names: list[str] | None) -> list[Plan]:

@@ -51,7 +51,7 @@ def _changed_commands(found: Mapping[str, Mapping[int, Record]]) -> list[str]:
     if not changed:
         return []
     what = "the command in one result" if len(changed) == 1 else f"the commands in {len(changed)} results"
-    return [f"{what} would by now run other settings; those of the last table do not: {_listed(changed)}"]
+    return [f"{what} would by now run other settings; those of the table of arms do not: {_listed(changed)}"]
 
 
 def _means_it(record: Record) -> bool:

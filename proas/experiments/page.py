@@ -1,7 +1,8 @@
 """The report page: tables and figures are written from the committed records, the words between them are kept.
 
 A stretch of words stands between two marks, ``<!-- words: NAME -->`` and ``<!-- end of words -->``. Whoever writes the
-report writes there, in the page itself; all else is made anew each time.
+report writes there, in the page itself; all else is made anew each time. The page holds the tables that answer its
+questions; the others are on a page for each experiment, in a folder of the page's name beside it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ __all__ = ["page_text", "write_page"]
 
 _WORDS = re.compile(r"<!-- words: (?P<name>[\w.-]+) -->\n(?P<text>.*?)<!-- end of words -->", re.DOTALL)
 
-_OPENING = """# Does it learn faster?
+_TITLE = "Does it learn faster?"
+_OPENING = f"""# {_TITLE}
 
 Tables and figures are written by `proas evidence page` from the results under `experiments/results`; `make evidence`
 does every run and every diagnosis again, then writes them from the new results. The words are written by hand.
 [Experiments](experiments.md) says how an experiment is described, run and counted.
 """
+_ANSWERS = ("success", "differences at ", "speed at ", "together", "temperatures")
+"""How the names of the tables begin that the page itself holds."""
 
 
 def write_page(
@@ -59,10 +63,23 @@ def write_page(
         page.parent.mkdir(parents=True, exist_ok=True)
         sweeps = [None if kept is None else sweep_table(one, kept) for one in found]
         links = [[Path(os.path.relpath(file, page.parent)).as_posix() for file in files] for files in drawn]
-        page.write_text(page_text(found, links, words, sweeps), encoding="utf-8")
+        page.write_text(page_text(found, links, words, sweeps, page.stem), encoding="utf-8")
+        beside = [_write_tables(one, page) for one in found if one.arms]
     except OSError as error:
         raise DataError(f"{error.filename} cannot be written: {error.strerror}", hint="name another place") from error
-    return [page, *(file for files in drawn for file in files)], found
+    return [page, *beside, *(file for files in drawn for file in files)], found
+
+
+def _write_tables(found: Findings, page: Path) -> Path:
+    file = page.parent / page.stem / f"{found.plan.name}.md"
+    file.parent.mkdir(exist_ok=True)
+    back = f"[{_TITLE}](../{page.name}) has the question, what was found, and the tables that answer it."
+    lines = [f"# {found.plan.title}: the other tables", "", back, ""]
+    for table in all_tables(found):
+        if not table.name.startswith(_ANSWERS):
+            lines += [f"## {table.title}", "", table.caption, "", *markdown(table), ""]
+    file.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    return file
 
 
 def page_text(
@@ -70,6 +87,7 @@ def page_text(
     figures: Sequence[Sequence[str]],
     words: dict[str, str],
     sweeps: Sequence[Table | None],
+    beside: str,
 ) -> str:
     """The page.
 
@@ -78,14 +96,17 @@ def page_text(
         figures: Links of each experiment's figures.
         words: Hand-written words by the name of their place.
         sweeps: Each experiment's table over temperatures, where it has one.
+        beside: Folder of the other tables, from the page.
     """
     lines = [*_OPENING.splitlines(), "", *_place("summary", words), ""]
     for one, links, sweep in zip(found, figures, sweeps, strict=True):
-        lines += _section(one, links, words, sweep)
+        lines += _section(one, links, words, sweep, beside)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _section(found: Findings, figures: Sequence[str], words: dict[str, str], sweep: Table | None) -> Iterator[str]:
+def _section(
+    found: Findings, figures: Sequence[str], words: dict[str, str], sweep: Table | None, beside: str
+) -> Iterator[str]:
     plan = found.plan
     yield f"## {plan.title}"
     yield ""
@@ -97,7 +118,7 @@ def _section(found: Findings, figures: Sequence[str], words: dict[str, str], swe
         yield f"No results yet: `proas evidence run {plan.name}` makes them."
         yield ""
         return
-    yield _played(found)
+    yield _played(found, beside)
     yield ""
     for note in found.notes:
         yield f"- {note}"
@@ -111,17 +132,22 @@ def _section(found: Findings, figures: Sequence[str], words: dict[str, str], swe
         what = "success over iterations" if link.endswith("-success.svg") else "what happens over training"
         yield f"![{plan.title}: {what}]({link})"
         yield ""
-    tables = all_tables(found)
-    for table in (*tables[:-1], *([] if sweep is None else [sweep]), *tables[-1:]):
+    answers = [table for table in all_tables(found) if table.name.startswith(_ANSWERS)]
+    for table in (*answers, *([] if sweep is None else [sweep])):
         yield f"### {plan.title}: {table.title[0].lower()}{table.title[1:]}"
         yield ""
         yield table.caption
         yield ""
         yield from markdown(table)
         yield ""
+    yield (
+        f"[The other tables]({beside}/{plan.name}.md): kinds of task, how they play, where the "
+        "time goes, what happens over training, and what each arm is, with the command that runs it again."
+    )
+    yield ""
 
 
-def _played(found: Findings) -> str:
+def _played(found: Findings, beside: str) -> str:
     record = next(iter(found.arms[0].records.values()))
     settings, games = record.settings, record.games
     recur = settings["recur"]
@@ -131,7 +157,7 @@ def _played(found: Findings) -> str:
         f"{settings['group_size']} rollouts of at most {settings['step_limit']} steps"
         + (f", {recur} training tasks" if recur else "")
         + f"; success on {record.tasks} fixed validation tasks, every {settings['evaluation']['every']} iterations. "
-        f"What an arm sets otherwise is in the last table."
+        f"[The table of arms]({beside}/{found.plan.name}.md#arms) says what each sets otherwise."
     )
 
 

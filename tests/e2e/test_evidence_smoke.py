@@ -135,8 +135,11 @@ def test_ended_gone_on_with_and_counted(proas: Proas, work: Path, neo4j_server: 
     )
 
     page = (out / "evidence.md").read_text()
-    for heading in ("success", "paired differences", "iterations to a target", "where the time goes", "arms"):
+    for heading in ("success", "paired differences", "iterations to a target"):
         assert f"### Smoke test: {heading}" in page
+    beside = (out / "evidence" / "smoke.md").read_text()
+    for heading in ("Where the time goes", "What happens over training", "Arms"):
+        assert f"## {heading}" in beside
     assert "| grpo-proas |" in page
     assert (out / "images" / "smoke-success.svg").read_text().startswith("<?xml")
 

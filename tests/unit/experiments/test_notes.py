@@ -46,9 +46,8 @@ def test_a_command_that_means_something_else_is_told(plan: Plan, made: MakeRecor
     lost = "proas train --preset smoke --env alfworld --algo grpo --set gone=1 --out x"
     found = {"proas": {0: made("proas", 0, command=named), 1: made("proas", 1)}}
     found["grpo"] = {0: made("grpo", 0, command=lost)}
-    assert notes_on(plan, found) == [
-        "the commands in 2 results would by now run other settings; those of the last table do not: proas-s0, grpo-s0"
-    ]
+    said = "the commands in 2 results would by now run other settings; those of the table of arms do not: "
+    assert notes_on(plan, found) == [f"{said}proas-s0, grpo-s0"]
 
 
 def test_data_that_was_named_is_part_of_the_command_that_runs_it_again(plan: Plan, made: MakeRecord) -> None:

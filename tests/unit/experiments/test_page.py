@@ -26,7 +26,7 @@ def test_the_same_records_make_the_same_bytes(plan: Plan, results: Results, tmp_
     texts = []
     for name in ("a", "b"):
         files, _ = write_page([plan], results, tmp_path / name / "page.md", tmp_path / name / "images")
-        assert [file.name for file in files] == ["page.md", "kitchen-success.svg", "kitchen-training.svg"]
+        assert [file.name for file in files] == ["page.md", "kitchen.md", "kitchen-success.svg", "kitchen-training.svg"]
         texts.append([file.read_bytes() for file in files])
     assert texts[0] == texts[1]
 
@@ -36,10 +36,17 @@ def test_the_page_says_what_the_records_say(plan: Plan, results: Results, tmp_pa
     write_page([plan], results, page, tmp_path / "docs" / "images" / "x")
     text = page.read_text(encoding="utf-8")
     assert "(images/x/kitchen-success.svg)" in text
-    assert "`proas ablate --table kitchen --only proas --seeds 0,1`" in text
+    assert "### Kitchen: success" in text
     assert "2 runs are missing: loop-mask-s0, loop-mask-s1" in text
     assert "games of the test" in text
-    assert "abacus" in text
+    assert "(page/kitchen.md#arms)" in text
+    other = (tmp_path / "docs" / "page" / "kitchen.md").read_text(encoding="utf-8")
+    assert "## Arms" in other
+    assert "`proas ablate --table kitchen --only proas --seeds 0,1`" in other
+    assert "abacus" in other
+    assert "(../page.md)" in other
+    shared = {line for line in other.splitlines() if line.startswith("#")} & set(text.splitlines())
+    assert not shared, "each table stands once"
 
 
 def test_words_written_by_hand_are_kept(plan: Plan, results: Results, tmp_path: Path) -> None:
