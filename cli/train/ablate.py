@@ -56,7 +56,7 @@ def ablate(
     All arms start from one warm start and play the same tasks in the same order. A call that was ended goes on where it
     was: finished runs are kept, others go on from their last checkpoint. Results lie in DIR/results.
     """
-    from proas.experiments.plan import load_plan
+    from proas.experiments.plan_files import load_plan
     from proas.experiments.records import read_results
     from proas.experiments.statistics import findings
     from proas.experiments.tables import all_tables
@@ -97,7 +97,7 @@ def ablate(
 
 
 def _list(output: Output) -> None:
-    from proas.experiments.plan import load_plan, plan_names
+    from proas.experiments.plan_files import load_plan, plan_names
 
     plans = [load_plan(name) for name in plan_names()]
     table = columns("table", "question", "arms")

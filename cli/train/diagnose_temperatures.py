@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from proas.cli.console import Output
-from proas.cli.options import Json
+from proas.cli.options import EnvOptions, Json, env_spec
 from proas.cli.train.diagnose_parts import Out, Run, finish, listed, ready
 from proas.cli.train.diagnose_view import sweep_tables
-from proas.cli.train.run_options import At, Data, OwnWorkers, Repeats, Tasks
+from proas.cli.train.run_options import At, Data, OwnWorkers, Repeats, Tasks, warn_of_wording
 
 __all__ = ["temperatures"]
 
@@ -28,6 +28,7 @@ def temperatures(
         typer.Option("--split", help="A split of the run's data; its validation tasks if not given.", metavar="NAME"),
     ] = None,
     data: Data = None,
+    option: EnvOptions = None,
     checkpoint: At = None,
     workers: OwnWorkers = None,
     out: Out = None,
@@ -42,12 +43,15 @@ def temperatures(
     directory = ready(run)
     from proas.training.interventions.sweep import SweepSettings, measure_sweep
 
+    options = env_spec(directory.config().env, data, option).options
+    warn_of_wording(output, directory, split, data, options)
     with output.waiting("Playing"):
         report = measure_sweep(
             directory,
             SweepSettings(chosen, tasks, repeats, workers),
             split=split,
             data=data,
+            options=options,
             iteration=checkpoint,
         )
     from proas.training.interventions.figures import draw_sweep

@@ -10,7 +10,7 @@ import typer
 
 from proas.cli.console import Output, columns, plain
 from proas.cli.options import LARGEST, EnvOptions, Json, env_spec, with_options
-from proas.cli.train.run_options import At, Data, OwnWorkers, Repeats, Tasks
+from proas.cli.train.run_options import At, Data, OwnWorkers, Repeats, Tasks, warn_of_wording
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def evaluate(
     require_torch()
     from proas.training.measure import measure_run
 
+    warn_of_wording(output, directory, split, data, options)
     with output.waiting("Playing"):
         found = measure_run(
             directory,

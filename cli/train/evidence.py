@@ -137,7 +137,7 @@ def page(
 
 
 def _plans(names: list[str] | None) -> list[Plan]:
-    from proas.experiments.plan import SMOKE, load_plan, plan_names
+    from proas.experiments.plan_files import SMOKE, load_plan, plan_names
 
     return [load_plan(name) for name in names or [name for name in plan_names() if name != SMOKE]]
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proas.cli.console import Output
 from proas.cli.options import LARGEST
 
-__all__ = ["At", "Data", "OwnWorkers", "Repeats", "Tasks"]
+if TYPE_CHECKING:
+    from proas.training.run_directory import RunDirectory
+
+__all__ = ["At", "Data", "OwnWorkers", "Repeats", "Tasks", "warn_of_wording"]
 
 Data = Annotated[Path | None, typer.Option("--data", help="Other data of the same environment.", metavar="PATH")]
 At = Annotated[
@@ -25,3 +30,18 @@ OwnWorkers = Annotated[
     int | None,
     typer.Option("--workers", min=1, max=256, help="Processes; the run's own if not given.", metavar="N"),
 ]
+
+
+def warn_of_wording(
+    output: Output, directory: RunDirectory, split: str | None, data: Path | None, options: Mapping[str, str]
+) -> None:
+    """Say so where a policy is measured on games whose words it was not trained on."""
+    from proas.training.measure import unheard_verbs
+
+    if split is None and data is None and not options:
+        return
+    if unheard := unheard_verbs(directory, split=split, data=data, options=options):
+        output.warn(
+            f"these tasks want {', '.join(unheard)}, which no training task of the run does: games of another wording; "
+            "--option wording=put or =move plays all of them by the rules of one release"
+        )

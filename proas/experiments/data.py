@@ -108,9 +108,21 @@ def _released(env: str, folder: Path) -> Path | None:
     if shared and (Path(shared) / env).is_dir():
         root = Path(shared) / env
         archive = root / _ARCHIVES.get(env, "-")
-        return _unpacked(archive, folder / f"{env}-release") if archive.is_file() else root
+        return _with_splits(root, _unpacked(archive, folder / f"{env}-release")) if archive.is_file() else root
     own = os.environ.get(_DEFAULTS.get(env, ""), "")
     return Path(own) if own and Path(own).is_dir() else None
+
+
+def _with_splits(root: Path, data: Path) -> Path:
+    """Unpacked data, with the archives of other splits beside it: nothing is trained on them."""
+    beside = data.parent if data.name.startswith("json_") else data
+    for archive in sorted(root.glob("valid_*.tar*")):
+        try:
+            if not (beside / archive.name).is_file():
+                shutil.copyfile(archive, beside / archive.name)
+        except OSError as error:
+            raise DataError(f"{archive} cannot be copied: {error}", hint="give unpacked data with --data") from error
+    return data
 
 
 def _unpacked(archive: Path, target: Path) -> Path:

@@ -19,6 +19,7 @@ from proas.experiments.schedule import Folders, Run
 from proas.graph import Connection, ReferenceGraph
 from proas.keys import digest
 from proas.training.run_directory import RunDirectory, write_json
+from proas.training.tasks import split_around
 
 __all__ = ["Diagnosis", "diagnoses_of"]
 
@@ -41,8 +42,16 @@ class Diagnosis:
 
     @property
     def key(self) -> str:
-        """Run and kind in a word."""
-        return f"{self.run.key}/{self.plan.kind}"
+        """Run and name in a word."""
+        return f"{self.run.key}/{self.plan.kept_as}"
+
+    @property
+    def lacks(self) -> str:
+        """The split that it is to be measured on and that the run's games have not; empty where all is at hand."""
+        split, data = self.plan.options.get("split"), self.run.config.data
+        if not isinstance(split, str) or (data and split_around(Path(data), split)):
+            return ""
+        return split
 
     @property
     def whole(self) -> bool:
@@ -105,15 +114,15 @@ def diagnoses_of(plan: Plan, runs: Sequence[Run], kept: Path, figures: Path) -> 
     Args:
         plan: The plan.
         runs: Runs.
-        kept: Folder of the results, ``KEPT/<arm>-s<seed>/<kind>.json``.
-        figures: Folder of the figures, ``FIGURES/<kind>.svg``.
+        kept: Folder of the results, ``KEPT/<arm>-s<seed>/<name>.json``.
+        figures: Folder of the figures, ``FIGURES/<name>.svg``.
     """
     by_key = {(run.arm, run.seed): run for run in runs}
     for wanted in plan.diagnoses:
         seeds = plan.seeds if wanted.every_seed else (wanted.seed,)
         for run in filter(None, (by_key.get((wanted.arm, seed)) for seed in seeds)):
-            file = kept / f"{run.arm}-s{run.seed}" / f"{wanted.kind}.json"
-            yield Diagnosis(wanted, run, file, figures / f"{wanted.kind}.svg" if wanted.figure else None)
+            file = kept / f"{run.arm}-s{run.seed}" / f"{wanted.kept_as}.json"
+            yield Diagnosis(wanted, run, file, figures / f"{wanted.kept_as}.svg" if wanted.figure else None)
 
 
 def _run(words: Sequence[str], log: Path, environ: Mapping[str, str]) -> str:

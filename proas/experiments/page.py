@@ -17,7 +17,7 @@ from proas.experiments.figures import draw_figures
 from proas.experiments.plan import Plan
 from proas.experiments.records import Results
 from proas.experiments.statistics import Findings, findings
-from proas.experiments.sweeps import sweep_table
+from proas.experiments.sweeps import sweep_tables
 from proas.experiments.tables import Table, all_tables, markdown
 
 __all__ = ["page_text", "write_page"]
@@ -31,7 +31,7 @@ Tables and figures are written by `proas evidence page` from the results under `
 does every run and every diagnosis again, then writes them from the new results. The words are written by hand.
 [Experiments](experiments.md) says how an experiment is described, run and counted.
 """
-_ANSWERS = ("success", "differences at ", "speed at ", "together", "temperatures")
+_ANSWERS = ("success", "differences at ", "speed at ", "together")
 """How the names of the tables begin that the page itself holds."""
 
 
@@ -61,7 +61,7 @@ def write_page(
     try:
         drawn = [draw_figures(one, figures) for one in found]
         page.parent.mkdir(parents=True, exist_ok=True)
-        sweeps = [None if kept is None else sweep_table(one, kept) for one in found]
+        sweeps = [[] if kept is None else sweep_tables(one, results, kept) for one in found]
         links = [[Path(os.path.relpath(file, page.parent)).as_posix() for file in files] for files in drawn]
         page.write_text(page_text(found, links, words, sweeps, page.stem), encoding="utf-8")
         beside = [_write_tables(one, page) for one in found if one.arms]
@@ -86,7 +86,7 @@ def page_text(
     found: Sequence[Findings],
     figures: Sequence[Sequence[str]],
     words: dict[str, str],
-    sweeps: Sequence[Table | None],
+    sweeps: Sequence[Sequence[Table]],
     beside: str,
 ) -> str:
     """The page.
@@ -95,17 +95,17 @@ def page_text(
         found: What the records say, in the page's order.
         figures: Links of each experiment's figures.
         words: Hand-written words by the name of their place.
-        sweeps: Each experiment's table over temperatures, where it has one.
+        sweeps: Each experiment's tables over temperatures.
         beside: Folder of the other tables, from the page.
     """
     lines = [*_OPENING.splitlines(), "", *_place("summary", words), ""]
-    for one, links, sweep in zip(found, figures, sweeps, strict=True):
-        lines += _section(one, links, words, sweep, beside)
+    for one, links, drawn in zip(found, figures, sweeps, strict=True):
+        lines += _section(one, links, words, drawn, beside)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _section(
-    found: Findings, figures: Sequence[str], words: dict[str, str], sweep: Table | None, beside: str
+    found: Findings, figures: Sequence[str], words: dict[str, str], sweeps: Sequence[Table], beside: str
 ) -> Iterator[str]:
     plan = found.plan
     yield f"## {plan.title}"
@@ -133,7 +133,7 @@ def _section(
         yield f"![{plan.title}: {what}]({link})"
         yield ""
     answers = [table for table in all_tables(found) if table.name.startswith(_ANSWERS)]
-    for table in (*answers, *([] if sweep is None else [sweep])):
+    for table in (*answers, *sweeps):
         yield f"### {plan.title}: {table.title[0].lower()}{table.title[1:]}"
         yield ""
         yield table.caption

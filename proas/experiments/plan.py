@@ -38,21 +38,18 @@ A plan is TOML::
     kind = "noise"
     options = { states = 48 }
 
-The plans that come with the package lie in ``plans/``.
+Plans are found and read by :mod:`proas.experiments.plan_files`; those that come with the package lie in ``plans/``.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from proas.errors import DataError, UsageError
+from proas.errors import UsageError
 from proas.experiments.commands import as_text
 from proas.graph_builders.base import Expand
 from proas.training.config import AlgorithmName, TrainConfig, preset
@@ -60,8 +57,6 @@ from proas.training.shapings import ShapingName, shaped_by
 from proas.training.temperatures import DrawingTemperature
 
 __all__ = [
-    "SMOKE",
-    "TABLES",
     "ArmPlan",
     "DataPlan",
     "DiagnosisPlan",
@@ -69,15 +64,7 @@ __all__ = [
     "Plan",
     "Scalar",
     "WarmPlan",
-    "load_plan",
-    "plan_names",
 ]
-
-TABLES = ("main", "controls", "shaping", "graph", "webshop", "recurrence", "group_size")
-"""Plans of the report, in its order; others that lie beside them follow by name."""
-
-SMOKE = "smoke"
-"""The plan that checks the mechanics; no part of the report."""
 
 Scalar = bool | int | float | str | list[float]
 """Value of a setting."""
@@ -175,6 +162,8 @@ class DiagnosisPlan(_Part):
         seed: Its seed; not looked at with ``every_seed``.
         every_seed: Ask it of the runs of all the plan's seeds.
         kind: Which experiment.
+        name: What its result is kept as; the kind, if not given. One whose option ``split`` names a split that the
+            games have not is left out.
         options: Its options by name, such as ``states = 48``.
         figure: Keep its figure too.
     """
@@ -183,8 +172,14 @@ class DiagnosisPlan(_Part):
     seed: Annotated[int, Field(ge=0)] = 0
     every_seed: bool = False
     kind: Literal["noise", "suppress", "labels", "temperatures"]
+    name: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_-]*)?$")] = ""
     options: dict[str, Scalar] = Field(default_factory=dict)
     figure: bool = False
+
+    @property
+    def kept_as(self) -> str:
+        """Name of its result."""
+        return self.name or self.kind
 
 
 class Plan(_Part):
@@ -305,10 +300,7 @@ class Plan(_Part):
             raise UsageError(f"plan {self.name}: a seed is there twice", hint="name each once")
         for reference in (self.baseline, *self.references):
             self._known("arm", reference, self.arms)
-        for diagnosis in self.diagnoses:
-            self._known("arm", diagnosis.arm, self.arms)
-            if diagnosis.figure and diagnosis.every_seed:
-                raise UsageError(f"plan {self.name}: figures of every seed have one name", hint="drop one of the two")
+        self._check_diagnoses()
         for graph in self.graphs.values():
             self._known("warm start", graph.warm, self.warm)
         for name in self.warm:
@@ -325,93 +317,17 @@ class Plan(_Part):
                     hint="leave the graph out, or choose a shaping that uses it",
                 )
 
+    def _check_diagnoses(self) -> None:
+        kept = [(d.arm, d.kept_as, None if d.every_seed else d.seed) for d in self.diagnoses]
+        if len(set(kept)) < len(kept):
+            raise UsageError(f"plan {self.name}: two diagnoses of an arm have one name", hint="name one of them anew")
+        for diagnosis in self.diagnoses:
+            self._known("arm", diagnosis.arm, self.arms)
+            if diagnosis.figure and diagnosis.every_seed:
+                raise UsageError(f"plan {self.name}: figures of every seed have one name", hint="drop one of the two")
+
     def _known(self, what: str, name: str, among: Mapping[str, object]) -> None:
         if name and name not in among:
             raise UsageError(
                 f"plan {self.name}: there is no {what} {name!r}", hint=f"there are: {', '.join(among) or 'none'}"
             )
-
-
-def plan_names() -> tuple[str, ...]:
-    """Plans that come with the package: those of the report in its order, the others, and the smoke test's."""
-    there = {Path(file.name).stem for file in files(__package__).joinpath("plans").iterdir() if _is_plan(file.name)}
-    rest = sorted(there - {*TABLES, SMOKE})
-    return (*(name for name in TABLES if name in there), *rest, *({SMOKE} & there))
-
-
-def load_plan(which: str) -> Plan:
-    """A plan by name, or from a file of one's own.
-
-    Args:
-        which: Name of a plan that comes with the package, or path of a ``.toml`` file.
-
-    Raises:
-        UsageError: There is no such plan, or what it says makes no sense.
-        DataError: The file cannot be read.
-    """
-    plan = _read(which)
-    arms = dict(plan.arms)
-    for source, names in plan.borrowed.items():
-        arms.update(_borrowed(plan, _read(source), names, arms))
-    whole = plan.model_copy(update={"arms": arms})
-    whole.check()
-    for source in plan.together:
-        _read(source)
-    return whole
-
-
-def _borrowed(plan: Plan, other: Plan, names: tuple[str, ...], there: Mapping[str, ArmPlan]) -> dict[str, ArmPlan]:
-    found: dict[str, ArmPlan] = {}
-    for name in names:
-        if name not in other.arms:
-            raise UsageError(
-                f"plan {plan.name} borrows {name!r}, which plan {other.name} has not",
-                hint=f"its arms: {', '.join(other.arms)}",
-            )
-        if name in there:
-            raise UsageError(f"plan {plan.name} has an arm {name!r} and borrows one", hint="drop one of them")
-        found[name] = other.arms[name]
-    return found
-
-
-def _is_plan(name: str) -> bool:
-    return name.endswith(".toml")
-
-
-def _read(which: str) -> Plan:
-    own = which.endswith(".toml")
-    place = Path(which) if own else files(__package__).joinpath("plans", f"{which}.toml")
-    if not place.is_file():
-        raise UsageError(
-            f"there is no plan {which!r}", hint=f"name a file that ends in .toml, or one of {', '.join(plan_names())}"
-        )
-    try:
-        document = tomllib.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"plan {which} cannot be read: {error}", hint="it has to be TOML in UTF-8") from error
-    name = Path(which).stem
-    try:
-        plan = Plan.model_validate({"name": name, "title": name, **_flattened(document)})
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        at = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"plan {which}: {at}: {first['msg']}", hint="docs/experiments.md says its form") from None
-    return plan.model_copy(update={"called": ("--table", which)})
-
-
-def _flattened(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A document whose ``settings`` are named by their paths, however they were nested."""
-    found: dict[str, Any] = {}
-    for name, value in document.items():
-        if name == "settings" and isinstance(value, dict):
-            found[name] = dict(_paths(value))
-        else:
-            found[name] = _flattened(value) if isinstance(value, dict) else value
-    return found
-
-
-def _paths(settings: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in settings.items():
-        found += _paths(value, f"{before}{name}.") if isinstance(value, dict) else [(f"{before}{name}", value)]
-    return found

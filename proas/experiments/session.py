@@ -151,8 +151,11 @@ class Session:
         """The diagnoses to be made."""
         if self.diagnoses is None:
             return []
-        found = diagnoses_of(plan, [*todo, *reused], *self.diagnoses)
-        return [diagnosis for diagnosis in found if not (self.missing_only and diagnosis.whole)]
+        found = list(diagnoses_of(plan, [*todo, *reused], *self.diagnoses))
+        lacking = {diagnosis.plan.kept_as: diagnosis.lacks for diagnosis in found if diagnosis.lacks}
+        for name, split in lacking.items():
+            self.listener.note(f"{plan.name}: diagnosis {name} is left out, as the games have no split {split}")
+        return [d for d in found if not d.lacks and not (self.missing_only and d.whole)]
 
     def _diagnose(
         self, asked: Sequence[Diagnosis], outcome: Outcome, folders: Folders, connection: Connection | None

@@ -16,12 +16,13 @@ import numpy as np
 
 from proas.envs.base import RewardSettings
 from proas.experiments.notes import notes_on
-from proas.experiments.plan import ArmPlan, Plan, load_plan
+from proas.experiments.plan import ArmPlan, Plan
+from proas.experiments.plan_files import load_plan
 from proas.experiments.records import LATE, Record, Results
 from proas.experiments.schedule import arm_digest
 from proas.training.over_seeds import Interval, Reached, SpeedUp, Spread
 
-__all__ = ["ArmResult", "Difference", "Findings", "Together", "findings"]
+__all__ = ["ArmResult", "Difference", "Findings", "Together", "findings", "records_beside"]
 
 _DRAWS = 2000
 _REWARDS = RewardSettings()
@@ -213,15 +214,22 @@ def _records(plan: Plan, results: Results, digests: Mapping[str, str], identity:
     return found
 
 
+def records_beside(plan: Plan, results: Results) -> list[tuple[Plan, dict[str, dict[int, Record]]]]:
+    """The plans that one names to be counted together with, and their records of arms that are as its own, by seed."""
+    found: list[tuple[Plan, dict[str, dict[int, Record]]]] = []
+    for beside in map(load_plan, plan.together):
+        digests = {arm: arm_digest(beside, arm) for arm in beside.arms}
+        identity, _ = _games(beside, results, digests)
+        there = _records(beside, results, digests, identity)
+        alike = [arm for arm in there if arm in plan.arms and _alike(plan.arms[arm], beside.arms[arm])]
+        found.append((beside, {arm: there[arm] for arm in alike}))
+    return found
+
+
 def _together(
     plan: Plan, found: Mapping[str, Mapping[int, Record]], results: Results, temperatures: Sequence[str]
 ) -> tuple[Together, ...]:
-    parts = [found]
-    for beside in map(load_plan, plan.together):
-        digests, arms = {arm: arm_digest(beside, arm) for arm in beside.arms}, beside.arms
-        identity, _ = _games(beside, results, digests)
-        there = _records(beside, results, digests, identity)
-        parts.append({arm: there[arm] for arm in there if arm in plan.arms and _alike(plan.arms[arm], arms[arm])})
+    parts = [found, *(there for _, there in records_beside(plan, results))]
     compared: list[Together] = []
     for temperature, (place, arm) in product(temperatures, enumerate(found)):
         for other in list(found)[:place]:

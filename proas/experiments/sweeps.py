@@ -1,8 +1,11 @@
-"""Arms over sampling temperatures, as ``proas diagnose temperatures`` measured the plan's runs."""
+"""Arms over sampling temperatures, as ``proas diagnose temperatures`` measured the plan's runs.
+
+On their own validation tasks, or on a split that none of them was ever measured on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +14,16 @@ from pydantic import BaseModel, ValidationError
 
 from proas.errors import DataError
 from proas.experiments.plan import Plan
+from proas.experiments.records import Record, Results
 from proas.experiments.schedule import arm_digest, run_place
-from proas.experiments.statistics import ArmResult, Findings
+from proas.experiments.statistics import Findings, records_beside
 from proas.experiments.tables import Table
 from proas.training.over_seeds import Interval, Spread
 
-__all__ = ["sweep_table"]
+__all__ = ["sweep_tables"]
 
 KIND = "temperatures"
+_INTERVAL = "in points with the paired 95 % interval"
 
 
 class _Success(BaseModel):
@@ -33,6 +38,8 @@ class _Row(BaseModel):
 class _Kept(BaseModel):
     run: str
     iteration: int
+    data: str = ""
+    tasks: int = 0
     rows: list[_Row]
 
 
@@ -43,66 +50,134 @@ class _Sweep:
     arm: str
     success: Mapping[float, Mapping[int, float]]
     best: float
+    digests: Mapping[int, str]
+    tasks: str
 
 
-def sweep_table(found: Findings, kept: Path) -> Table | None:
-    """Success over temperatures of the arms that the plan has swept; ``None`` where nothing was.
+def sweep_tables(found: Findings, results: Results, kept: Path) -> list[Table]:
+    """Success over temperatures of the arms that the plan has swept, and together with the plans that it names.
 
     Args:
         found: What the records say; results of other runs than theirs are left out.
-        kept: Folder of the diagnoses, ``KEPT/<arm>-s<seed>/temperatures.json``.
+        results: All records.
+        kept: Folder of the diagnoses, ``KEPT/<arm>-s<seed>/<name>.json``.
 
     Raises:
         DataError: A result cannot be read.
     """
-    asked = list(dict.fromkeys(d.arm for d in found.plan.diagnoses if d.kind == KIND))
-    sweeps = [s for arm in found.arms if arm.name in asked and (s := _sweep(found.plan, arm, kept))]
-    if not sweeps:
-        return None
+    beside = records_beside(found.plan, results)
+    own = {arm.name: arm.records for arm in found.arms}
+    made: list[Table] = []
+    for name in dict.fromkeys(d.kept_as for d in found.plan.diagnoses if d.kind == KIND):
+        sweeps = list(_sweeps(found.plan, own, kept, name))
+        if not sweeps:
+            continue
+        made.append(_over_temperatures(sweeps, name))
+        others = [list(_sweeps(plan, records, kept, name)) for plan, records in beside]
+        if any(others):
+            made += _together(found.plan, [sweeps, *others], name)
+    return made
+
+
+def _title(name: str) -> str:
+    return "Over temperatures" if name == KIND else f"On {name}"
+
+
+def _over_temperatures(sweeps: list[_Sweep], name: str) -> Table:
     drawn = sorted({t for sweep in sweeps for t in sweep.success})
-    columns = [
-        "arm",
-        "seeds",
-        *(f"T={t:g}" for t in drawn),
-        "best at",
-        *(f"at its best, against {s.arm}" for s in sweeps),
-    ]
+    against = [f"at its best, against {sweep.arm}" for sweep in sweeps]
+    columns = ["arm", "seeds", *(f"T={t:g}" for t in drawn), "best at", *against]
     rows = []
     for sweep in sweeps:
         cells = [sweep.arm, str(len(sweep.success[sweep.best]))]
         cells += [Spread.of(list(sweep.success[t].values())).shown() if t in sweep.success else "-" for t in drawn]
-        cells += [f"{sweep.best:g}", *(_against(sweep, other) for other in sweeps)]
+        at_best = [{} if sweep is other else _at_best(sweep, other) for other in sweeps]
+        cells += [f"{sweep.best:g}", *(Interval.of(list(d.values())).shown() if d else "-" for d in at_best)]
         rows.append(tuple(cells))
     caption = (
-        "Percent of the validation tasks that the last policy solves at each temperature, mean ± sample standard "
+        f"Percent of {sweeps[0].tasks} that the last policy solves at each temperature, mean ± sample standard "
         "deviation over seeds, the same tasks and draws for every arm. Best is the temperature of the highest mean; "
-        "the differences set each arm at its own best against another at its own, in points with the paired 95 % "
-        "interval."
+        f"the differences set each arm at its own best against another at its own, {_INTERVAL}."
     )
-    return Table("temperatures", "Over temperatures", caption, tuple(columns), tuple(rows))
+    return Table(name, _title(name), caption, tuple(columns), tuple(rows))
 
 
-def _sweep(plan: Plan, arm: ArmResult, kept: Path) -> _Sweep | None:
+def _together(plan: Plan, parts: list[list[_Sweep]], name: str) -> list[Table]:
+    """The differences of all the plans' pairs; none where no two plans have the same two arms."""
+    by_name = [{sweep.arm: sweep for sweep in part} for part in parts]
+    drawn = sorted({t for sweep in parts[0] for t in sweep.success})
+    rows = []
+    for place, arm in enumerate(by_name[0]):
+        for other in list(by_name[0])[:place]:
+            both = [(part[arm], part[other]) for part in by_name if arm in part and other in part]
+            if len(both) < 2:
+                continue
+            best = _merged(_at_best(a, b) for a, b in both)
+            cells = [_shown(_merged(_at(a, b, t) for a, b in both)) for t in drawn]
+            rows.append((arm, other, str(len(best)), *cells, _shown(best)))
+    if not rows:
+        return []
+    named = ", ".join([plan.name, *plan.together])
+    caption = (
+        f"Arms that are the same in two or more of the plans {named}, over the pairs of all that have both: "
+        f"differences at each temperature, {_INTERVAL}, and in how many pairs the arm is higher; at last each "
+        "plan's arms at their own best temperatures there."
+    )
+    columns = ("arm", "against", "pairs", *(f"T={t:g}" for t in drawn), "each at its best")
+    title = f"{_title(name)}, together with {', '.join(plan.together)}"
+    return [Table(f"{name}-together", title, caption, columns, tuple(rows))]
+
+
+_Pairs = Mapping[tuple[str, str, int], float]
+"""Differences by the digests of both arms and the seed: plans may share runs, and each pair counts once."""
+
+
+def _at(sweep: _Sweep, other: _Sweep, own: float, theirs: float | None = None) -> _Pairs:
+    mine, set_against = sweep.success.get(own, {}), other.success.get(own if theirs is None else theirs, {})
+    seeds = sorted(mine.keys() & set_against.keys())
+    return {(sweep.digests[seed], other.digests[seed], seed): mine[seed] - set_against[seed] for seed in seeds}
+
+
+def _at_best(sweep: _Sweep, other: _Sweep) -> _Pairs:
+    return _at(sweep, other, sweep.best, other.best)
+
+
+def _merged(parts: Iterator[_Pairs]) -> _Pairs:
+    return {pair: difference for part in parts for pair, difference in part.items()}
+
+
+def _shown(pairs: _Pairs) -> str:
+    if not pairs:
+        return "-"
+    return f"{Interval.of(list(pairs.values())).shown()}, {sum(d > 0 for d in pairs.values())} of {len(pairs)}"
+
+
+def _sweeps(plan: Plan, records: Mapping[str, Mapping[int, Record]], kept: Path, name: str) -> Iterator[_Sweep]:
+    asked = {d.arm for d in plan.diagnoses if d.kind == KIND and d.kept_as == name}
+    for arm, of in records.items():
+        if arm in asked and (sweep := _sweep(plan, arm, of, kept, name)):
+            yield sweep
+
+
+def _sweep(plan: Plan, arm: str, records: Mapping[int, Record], kept: Path, name: str) -> _Sweep | None:
     success: dict[float, dict[int, float]] = {}
-    for seed, record in arm.records.items():
-        file = kept / f"{arm.name}-s{seed}" / f"{KIND}.json"
+    tasks = "the validation tasks"
+    for seed, record in records.items():
+        file = kept / f"{arm}-s{seed}" / f"{name}.json"
         if not file.is_file():
             continue
         try:
             read = _Kept.model_validate_json(file.read_bytes())
         except (OSError, ValidationError) as error:
             raise DataError(f"{file} is no result of `proas diagnose {KIND}`", hint="move it away") from error
-        if read.run.endswith(run_place(arm_digest(plan, arm.name), record.identity)):
+        if read.run.endswith(run_place(arm_digest(plan, arm), record.identity)):
+            if name != KIND:
+                tasks = f"the {read.tasks} tasks of {Path(read.data).name}"
             for row in read.rows:
                 success.setdefault(row.temperature, {})[seed] = row.success.value
     if not success:
         return None
     most = max(len(of) for of in success.values())
     whole = {t: of for t, of in success.items() if len(of) == most}
-    return _Sweep(arm.name, whole, max(whole, key=lambda t: (float(np.mean(list(whole[t].values()))), -t)))
-
-
-def _against(sweep: _Sweep, other: _Sweep) -> str:
-    own, theirs = sweep.success[sweep.best], other.success[other.best]
-    pairs = [own[seed] - theirs[seed] for seed in sorted(own.keys() & theirs.keys())]
-    return Interval.of(pairs).shown() if pairs and other is not sweep else "-"
+    best = max(whole, key=lambda t: (float(np.mean(list(whole[t].values()))), -t))
+    return _Sweep(arm, whole, best, {seed: record.digest for seed, record in records.items()}, tasks)

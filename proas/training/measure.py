@@ -14,13 +14,25 @@ from proas.training.config import TrainConfig
 from proas.training.crew import Crew
 from proas.training.episodes import TextLimits
 from proas.training.evaluation import Evaluation, Evaluator
+from proas.training.imitation import expert_verbs
 from proas.training.play import PlaySettings
 from proas.training.run_directory import RunDirectory
 from proas.training.shard import ShardSpec
-from proas.training.tasks import Splits, find_split, fixed_tasks, known_splits
+from proas.training.tasks import Splits, fixed_tasks, known_splits, split_around
 from proas.training.temperatures import require_temperatures
 
-__all__ = ["Measured", "data_of", "measure_run", "named_place", "under_options", "validation_count"]
+__all__ = [
+    "Measured",
+    "data_of",
+    "measure_run",
+    "named_place",
+    "under_options",
+    "unheard_verbs",
+    "validation_count",
+]
+
+_HEARD, _ASKED = 64, 16
+"""Training tasks whose actions a policy has heard, and tasks whose actions are looked for among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +104,41 @@ def measure_run(
     return Measured(stored.iteration, len(chosen), named_place(where, options), found)
 
 
+def unheard_verbs(
+    directory: RunDirectory,
+    *,
+    split: str | None = None,
+    data: Path | None = None,
+    options: Mapping[str, str] | None = None,
+) -> list[str]:
+    """First words of what tasks want done and a run's training tasks never do: games of another wording show in them.
+
+    Empty where the run's own data is gone, or where the environment's games come in one wording only.
+
+    Args:
+        directory: The run.
+        split: As :func:`measure_run` takes it.
+        data: As it takes it.
+        options: As it takes them.
+
+    Raises:
+        UsageError: There is no such run or split.
+        DataError: No task can be played.
+    """
+    own = directory.config()
+    train = Splits.of(own.data, own.train_split, own.valid_split).train
+    worded = any(option.name == "wording" for option in env_kind(own.env).options)
+    if not worded or (train is not None and not train.exists()):
+        return []
+    config = under_options(own, options)
+    return sorted(_verbs(config, data_of(config, split, data), _ASKED) - _verbs(own, train, _HEARD))
+
+
+def _verbs(config: TrainConfig, where: Path | None, count: int) -> set[str]:
+    with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
+        return expert_verbs(world, fixed_tasks(world, count))
+
+
 def under_options(config: TrainConfig, options: Mapping[str, str] | None) -> TrainConfig:
     """Settings with other options of the environment."""
     return config.updated({f"options.{name}": value for name, value in (options or {}).items()})
@@ -112,11 +159,9 @@ def data_of(config: TrainConfig, split: str | None, data: Path | None) -> Path |
     root = data or (Path(config.data) if config.data else None)
     if split is None:
         return data if data is not None else Splits.of(config.data, config.train_split, config.valid_split).valid
-    places = () if root is None else (root, root.parent)
-    for place in places:
-        if found := find_split(place, split) or known_splits(place).get(split):
-            return found
-    there = sorted({name for place in places for name in known_splits(place)})
+    if root is not None and (found := split_around(root, split)):
+        return found
+    there = sorted({name for place in (root, root.parent) for name in known_splits(place)} if root else ())
     hint = f"there are {', '.join(there)}" if there else "give --data PATH of one, or leave --split out"
     if any(option.name == "split" for option in env_kind(config.env).options):
         hint = f"{config.env} has its splits by an option: --option split=NAME"

@@ -12,7 +12,7 @@ from proas.errors import DataError, TaskError
 from proas.keys import digest
 from proas.rollouts import Reject
 
-__all__ = ["Splits", "TaskStream", "find_split", "fixed_tasks", "known_splits", "recurring"]
+__all__ = ["Splits", "TaskStream", "find_split", "fixed_tasks", "known_splits", "recurring", "split_around"]
 
 _ARCHIVE = re.compile(r"(.+?)(-\d+)?\.(tar(\.\w+)?|tgz|txz)")
 _SPLIT = re.compile(r"(train|valid|test|dev|eval)\w*")
@@ -68,6 +68,12 @@ def known_splits(data: Path) -> dict[str, Path]:
     archives = {match[1]: file for file in sorted(data.iterdir()) if (match := _ARCHIVE.fullmatch(file.name))}
     folders = {folder.name: folder for place in (*sorted(data.glob("json_*")), data) for folder in _folders(place)}
     return {name: place for name, place in sorted({**archives, **folders}.items()) if _SPLIT.fullmatch(name)}
+
+
+def split_around(data: Path, name: str) -> Path | None:
+    """A split in some data or beside it, as a folder or an archive."""
+    found = (find_split(place, name) or known_splits(place).get(name) for place in (data, data.parent))
+    return next(filter(None, found), None)
 
 
 def _folders(place: Path) -> Iterator[Path]:

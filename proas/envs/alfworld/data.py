@@ -13,13 +13,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from proas.envs.alfworld.archive import TRIAL_FILES, is_archive, unpacked
 from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.errors import DataError, TaskError
 
 __all__ = [
+    "WORDINGS",
     "Trial",
     "TrialError",
     "TrialProblem",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 Wording = Literal["put", "move"]
+WORDINGS: tuple[Wording, ...] = get_args(Wording)
 """``put X in/on Y`` and arrivals at a location (2.1.1), or ``move X to Y`` and arrivals at a receptacle (2.1.3)."""
 
 TrialProblem = Literal[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proas.envs.alfworld.data import Trial
+from proas.envs.alfworld.data import Trial, Wording
 from proas.envs.alfworld.engine import AlfWorldEngine
 from proas.envs.alfworld.game import Game
 from proas.envs.alfworld.goal import AlfWorldGoal
@@ -31,6 +31,7 @@ class AlfWorldEnv:
         step_limit: Steps after which an unsolved episode is cut.
         rewards: What steps pay.
         name: Name of the environment in its rollouts, which says what their states are made of.
+        wording: Play every game by the rules of the release with this wording; by its own if not given.
 
     Raises:
         UsageError: The step limit is not positive.
@@ -43,8 +44,10 @@ class AlfWorldEnv:
         step_limit: int = DEFAULT_STEP_LIMIT,
         rewards: RewardSettings = RewardSettings(),
         name: str = ENV,
+        wording: Wording | None = None,
     ) -> None:
         self.name = name
+        self._wording = wording
         self.step_limit = check_step_limit(step_limit)
         self.rewards = rewards
         self._tasks = dict(tasks or {})
@@ -95,7 +98,7 @@ class AlfWorldEnv:
             TrialError: The trial of that key cannot be played.
         """
         game = task if isinstance(task, Game) else self._look_up(task)
-        self._engine = AlfWorldEngine(game)
+        self._engine = AlfWorldEngine(game if self._wording is None else game.in_wording(self._wording))
         self._steps = 0
         observation = self._engine.reset()
         self._done = self._engine.won

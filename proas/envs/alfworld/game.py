@@ -7,13 +7,14 @@ text. A set of objects is an integer whose bit ``i`` stands for object ``i``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
+from proas.envs.alfworld.data import Wording
 from proas.envs.alfworld.goal import AlfWorldGoal
 from proas.envs.alfworld.names import numbered_names
 from proas.envs.alfworld.pddl import PddlError, Problem
-from proas.envs.alfworld.rules import Rules
+from proas.envs.alfworld.rules import Rules, default_rules
 
 __all__ = ["Game", "Snapshot", "bits", "build_game"]
 
@@ -120,6 +121,13 @@ class Game:
         if pddl in self.receptacle_ids:
             return self.receptacles[self.receptacle_ids.index(pddl)]
         return None
+
+    def in_wording(self, wording: Wording) -> Self:
+        """The same game by the rules of the release with this wording: commands, arrivals, help, and which sinks clean.
+
+        The task is stated as the game states it; every release has both of its templates.
+        """
+        return self if self.rules.wording == wording else replace(self, rules=default_rules(wording))
 
     def to_json(self) -> dict[str, Any]:
         """The game as plain JSON values; ``from_json`` reads it back."""

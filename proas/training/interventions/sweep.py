@@ -7,6 +7,7 @@ two can be told apart.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,6 +93,7 @@ def measure_sweep(
     *,
     split: str | None = None,
     data: Path | None = None,
+    options: Mapping[str, str] | None = None,
     iteration: int | None = None,
 ) -> SweepReport:
     """Play fixed tasks with a stored policy at several temperatures, the same draws for every run.
@@ -101,6 +103,7 @@ def measure_sweep(
         settings: What is played.
         split: Name of a split of its data; its own validation tasks where nothing says otherwise.
         data: Other data of the same environment.
+        options: Other options of the environment than the run's.
         iteration: Checkpoint; the newest if not given.
 
     Raises:
@@ -111,6 +114,7 @@ def measure_sweep(
         directory,
         split=split,
         data=data,
+        options=options,
         iteration=iteration,
         temperatures=settings.temperatures,
         tasks=settings.tasks,

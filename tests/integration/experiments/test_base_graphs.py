@@ -14,7 +14,8 @@ from filelock import FileLock
 from proas.errors import DataError, GraphConflict
 from proas.experiments.base_graphs import ensure_base_graph
 from proas.experiments.data import find_games
-from proas.experiments.plan import GraphPlan, Plan, load_plan
+from proas.experiments.plan import GraphPlan, Plan
+from proas.experiments.plan_files import load_plan
 from proas.experiments.pool import Failed, Pool, Progress, Ticket
 from proas.experiments.schedule import BaseGraph, Folders, Run, schedule
 from proas.experiments.session import Session

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
-from proas.envs import Environment, Facts, RewardSettings
-from proas.envs.alfworld import AlfWorldEnv, Game, Trial, find_plan
+from proas.envs import Environment, EnvSpec, Facts, RewardSettings, open_world
+from proas.envs.alfworld import AlfWorldEnv, Game, Trial, find_plan, generate, sample_root
 from proas.errors import EnvironmentFailure, UsageError
 
 
@@ -60,6 +62,36 @@ def test_tasks_by_key(samples: list[Trial]) -> None:
         assert text.endswith(env.goal_text)
     with pytest.raises(UsageError, match="no ALFWorld task 'elsewhere'"):
         env.reset("elsewhere")
+
+
+def test_one_wording_for_all_games(samples: list[Trial], games: list[Game]) -> None:
+    """Games of either release are played by the rules of one, as if their files had come with it."""
+    for generated in generate(4, seed=3):
+        older, newer = generated.game("put"), generated.game("move")
+        assert newer.in_wording("put") == older
+        assert older.in_wording("move") == newer
+        env = AlfWorldEnv({"task": newer}, wording="put")
+        told, info = env.reset("task")
+        native = AlfWorldEnv()
+        assert (told, info) == native.reset(older)
+        for command in find_plan(older) or ():
+            assert env.step(command) == native.step(command)
+        assert env.info.won
+    kept = AlfWorldEnv({trial.key: trial for trial in samples}, wording=games[0].rules.wording)
+    kept.reset(samples[0].key)
+    assert kept.game == games[0]
+
+
+@pytest.mark.parametrize(("wording", "arrival"), [("put", "You arrive at loc "), ("move", "You arrive at ")])
+def test_the_wording_is_an_option(wording: str, arrival: str) -> None:
+    with closing(open_world(EnvSpec("alfworld", sample_root(), {"wording": wording}))) as world:
+        env = world.environment()
+        env.reset(world.tasks[0])
+        going = next(command for command in env.info.admissible if command.startswith("go to "))
+        place = "" if wording == "put" else going.removeprefix("go to ")
+        assert env.step(going).observation.startswith(arrival + place)
+    with pytest.raises(UsageError, match="wording cannot be 'odd'"):
+        open_world(EnvSpec("alfworld", sample_root(), {"wording": "odd"}))
 
 
 def test_faults_of_use() -> None:

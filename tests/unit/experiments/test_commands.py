@@ -12,7 +12,8 @@ from proas.cli.train.train import ShapingName, _settings
 from proas.errors import UsageError
 from proas.experiments import commands
 from proas.experiments.commands import plain_words, settings_digest, settings_of, shown, train_words, unlike
-from proas.experiments.plan import Plan, load_plan, plan_names
+from proas.experiments.plan import Plan
+from proas.experiments.plan_files import load_plan, plan_names
 from proas.experiments.records import read_results
 from proas.experiments.schedule import arm_digest
 from proas.shaping import preset as shaping_preset

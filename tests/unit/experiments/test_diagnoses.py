@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from proas.cli.app import app
 from proas.experiments.commands import as_text
 from proas.experiments.data import Games
 from proas.experiments.diagnoses import diagnoses_of
-from proas.experiments.plan import load_plan
+from proas.experiments.plan_files import load_plan
 from proas.experiments.schedule import Folders, schedule
 
 KEPT = Path(__file__).resolve().parents[3] / "experiments" / "diagnoses"
@@ -59,4 +60,17 @@ def test_one_may_be_asked_of_every_seed(tmp_path: Path) -> None:
     runs = schedule(plan, GAMES, Folders(tmp_path))
     found = [d.key for d in diagnoses_of(plan, runs, tmp_path, tmp_path)]
     assert found[:2] == ["confirm/loop-mask-s20/temperatures", "confirm/loop-mask-s21/temperatures"]
-    assert len(found) == 3 * len(plan.seeds)
+    assert len([key for key in found if key.endswith("/temperatures")]) == 3 * len(plan.seeds)
+    assert len([key for key in found if key.endswith("/valid_seen")]) == 4 * len(plan.seeds)
+
+
+def test_what_games_without_a_split_lack_is_said(tmp_path: Path) -> None:
+    plan = load_plan("confirm")
+    (tmp_path / "json_2.1.1" / "train").mkdir(parents=True)
+    games = replace(GAMES, path=str(tmp_path / "json_2.1.1"))
+    for beside, lacks in ((None, "valid_seen"), ("valid_seen-140.tar.xz", "")):
+        if beside is not None:
+            (tmp_path / beside).touch()
+        runs = schedule(plan, games, Folders(tmp_path / "out"))
+        found = {d.plan.kept_as: d.lacks for d in diagnoses_of(plan, runs, tmp_path, tmp_path)}
+        assert found == {"temperatures": "", "valid_seen": lacks}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from proas.errors import DataError, UsageError
-from proas.experiments.plan import SMOKE, TABLES, Plan, load_plan, plan_names
+from proas.experiments.plan import Plan
+from proas.experiments.plan_files import SMOKE, TABLES, load_plan, plan_names
 
 HEAD = 'title = "T"\nquestion = "Q"\n[warm.base]\n[arms.grpo]\n'
 

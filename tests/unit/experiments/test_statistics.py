@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proas.experiments.plan import Plan, load_plan
+from proas.experiments.plan import Plan
+from proas.experiments.plan_files import load_plan
 from proas.experiments.records import Results
 from proas.experiments.schedule import arm_digest
 from proas.experiments.statistics import Findings, findings

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from proas.envs.alfworld import generate
 from proas.errors import UsageError
 from proas.training.config import TrainConfig
-from proas.training.measure import data_of, named_place, under_options
+from proas.training.measure import data_of, named_place, under_options, unheard_verbs
+from proas.training.run_directory import RunDirectory
 
 
 @pytest.fixture
@@ -50,3 +52,24 @@ def test_options_of_the_environment_take_the_place_of_the_run_s() -> None:
     assert under_options(config, None) == config
     assert named_place(None, {"split": "test"}) == "the default data with split=test"
     assert named_place(Path("games"), None) == "games"
+
+
+def test_games_of_another_wording_show_in_what_they_want_done(tmp_path: Path) -> None:
+    trials = list(generate(18, seed=12))
+    for trial in trials[:12]:
+        trial.write(tmp_path / "json_2.1.1" / "train")
+    for trial in trials[12:]:
+        trial.write(tmp_path / "json_2.1.3" / "valid_seen")
+    run = RunDirectory(tmp_path / "run")
+    run.begin(TrainConfig(data=str(tmp_path / "json_2.1.1")), graph="", init="")
+    assert unheard_verbs(run, split="valid_seen") == ["move"]
+    assert unheard_verbs(run, split="valid_seen", options={"wording": "put"}) == []
+    assert unheard_verbs(run, split="train") == []
+    assert unheard_verbs(run, options={"wording": "move"}) == ["move"]
+
+
+def test_a_run_whose_data_is_gone_has_nothing_to_say_of_wording(tmp_path: Path) -> None:
+    next(iter(generate(1, seed=12))).write(tmp_path / "games")
+    run = RunDirectory(tmp_path / "run")
+    run.begin(TrainConfig(data=str(tmp_path / "gone")), graph="", init="")
+    assert unheard_verbs(run, data=tmp_path / "games") == []
