@@ -27,7 +27,7 @@ UNDECIDING = frozenset({"preset", "seed", "workers", "checkpoint_every", "keep_c
 # Names for the record, what is kept for reading, what bounds memory, and what ``algorithm`` takes the place of.
 _UNFELT = frozenset({"shaping.preset", "shaping.algorithm", "rollouts_every", "update.micro_batch_tokens"})
 _REPLACED_BY_INIT = ("policy.", "warm_start.")
-_METHOD = ("algorithm", "shaping.", "estimator.", "starts.", "graph_base", "graph_emptied", "lifted")
+_METHOD = ("algorithm", "shaping.", "estimator.", "starts.", "graph_base", "graph_emptied", "lifted", "distance_fades")
 _SHOWN_AS = {"graph_base": "graph"}
 _RUN = "run"
 _DEEPEST = 8

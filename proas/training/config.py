@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from proas.errors import UsageError
 from proas.shaping.config import ShapingConfig
+from proas.training.estimator_settings import EstimatorSettings
 from proas.training.policy_settings import PolicySettings
 from proas.training.setting_paths import plain, put
 from proas.training.start_settings import StartSettings
@@ -144,31 +145,6 @@ class UpdateSettings(_Settings):
     value: Annotated[float, Field(ge=0.0)] = 0.02
 
 
-class EstimatorSettings(_Settings):
-    """What the estimators beyond GRPO, DAPO and GiGPO take (those take ``shaping.*``).
-
-    Attributes:
-        refills: How often an iteration of DAPO draws further tasks in place of those whose rollouts all succeeded or
-            all failed; 0 for never.
-        gamma: Discount of PPO's returns and of HGPO's step returns.
-        gae_lambda: PPO's lambda.
-        step_weight: Weight of the step-level advantage of MiGPO, GraphGPO and TIGPO.
-        milestone_gamma: MiGPO's decay towards the next milestone.
-        context: HGPO's longest history, in states before the present one.
-        context_power: HGPO weights a group of history length k by ``(k + 1)`` to this power.
-        distance_gamma: GraphGPO's and TIGPO's decay with the distance to the goal.
-    """
-
-    refills: Natural = 10
-    gamma: Fraction = 0.95
-    gae_lambda: Fraction = 0.95
-    step_weight: Annotated[float, Field(ge=0.0)] = 1.0
-    milestone_gamma: Fraction = 0.95
-    context: Natural = 2
-    context_power: Annotated[float, Field(ge=0.0)] = 1.0
-    distance_gamma: Fraction = 0.95
-
-
 class EvaluationSettings(_Settings):
     """Evaluation on fixed tasks.
 
@@ -211,6 +187,8 @@ class TrainConfig(_Settings):
         graph_base: Name of the reference graph that the run's layer lies over; empty for a graph that starts empty.
         lifted: Let lifted tasks of the graph label as well: `off`, rollouts of `uncovered` tasks, or `always` where a
             step's own transition is not there; successes then join them too.
+        distance_fades: Iterations over which the weight of distance (``shaping.distance_weight``) falls to 0, linearly;
+            0 for a weight that stays.
         graph_emptied: Forget what the run's own graph has learnt before each iteration's successes join it: a control.
         workers: Processes that play and compute gradients.
         checkpoint_every: Iterations between checkpoints.
@@ -242,6 +220,7 @@ class TrainConfig(_Settings):
     recur: Natural = 0
     graph_base: str = ""
     lifted: Literal["off", "uncovered", "always"] = "off"
+    distance_fades: Natural = 0
     graph_emptied: bool = False
     workers: Count = 1
     checkpoint_every: Count = 10
@@ -256,8 +235,13 @@ class TrainConfig(_Settings):
     evaluation: EvaluationSettings = EvaluationSettings()
 
     @model_validator(mode="after")
-    def _starts_fit(self) -> TrainConfig:
+    def _parts_fit(self) -> TrainConfig:
         self.starts.check(self.group_size)
+        if self.distance_fades and self.shaping.distance != "potential":
+            raise UsageError(
+                f"distance_fades={self.distance_fades}, and no step gains by distance",
+                hint="set shaping.distance=potential, as --shaping recommended does, or distance_fades=0",
+            )
         return self
 
     @property
@@ -265,6 +249,13 @@ class TrainConfig(_Settings):
         """The shaping settings under the estimator that ``proas.shaping`` is to use."""
         built_in = self.algorithm in ("grpo", "dapo", "gigpo")
         return self.shaping.updated({"algorithm": self.algorithm if built_in else "given"})
+
+    def shaping_at(self, iteration: int) -> ShapingConfig:
+        """The shaping of an iteration, counted from 1: distance weighs less in each where it fades."""
+        if not self.distance_fades:
+            return self.base_shaping
+        left = max(0.0, 1.0 - (iteration - 1) / self.distance_fades)
+        return self.base_shaping.updated({"distance_weight": self.shaping.distance_weight * left})
 
     @property
     def uses_graph(self) -> bool:
@@ -299,6 +290,7 @@ class TrainConfig(_Settings):
     def arm(self) -> str:
         """A short name of what is compared: the algorithm, its shaping, and what is done beside."""
         beside = [f"lifted={self.lifted}"] if self.lifted != "off" else []
+        beside += [f"distance_fades={self.distance_fades}"] if self.distance_fades else []
         beside += [f"starts={self.starts.share:g}"] if self.starts.share else []
         return " ".join([self._method, *beside])
 

@@ -268,6 +268,7 @@ class Trainer:
 
     def _iterate(self, crew: Crew, state: _State) -> Metrics:
         config, k = self.config, state.iteration
+        shaping = config.shaping_at(k)
         clock = Clock()
 
         def how(tasks: Sequence[str]) -> PlaySettings:
@@ -296,14 +297,14 @@ class Trainer:
             batch,
             config.algorithm,
             config.estimator,
-            config.base_shaping,
+            shaping,
             ladder_of=ladder_of_rollout,
             values=np.concatenate(played.values).astype(np.float64) if config.algorithm == "ppo" else None,
             kept=state.memory,
             paid=self._play_settings(k).rewards,
         )
         targets = None if base.targets is None else _by_rollout(batch, base.targets.astype(np.float32))
-        shaped = shape(base.batch, config.base_shaping, growth=growth)
+        shaped = shape(base.batch, shaping, growth=growth)
         if config.rollouts_every and k % config.rollouts_every == 0:
             self._directory.keep_rollouts(k, shaped.batch)
         clock.lap("shaping")

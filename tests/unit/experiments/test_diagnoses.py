@@ -60,8 +60,8 @@ def test_one_may_be_asked_of_every_seed(tmp_path: Path) -> None:
     runs = schedule(plan, GAMES, Folders(tmp_path))
     found = [d.key for d in diagnoses_of(plan, runs, tmp_path, tmp_path)]
     assert found[:2] == ["confirm/loop-mask-s20/temperatures", "confirm/loop-mask-s21/temperatures"]
-    assert len([key for key in found if key.endswith("/temperatures")]) == 3 * len(plan.seeds)
-    assert len([key for key in found if key.endswith("/valid_seen")]) == 4 * len(plan.seeds)
+    assert len([key for key in found if key.endswith("/temperatures")]) == 4 * len(plan.seeds)
+    assert len([key for key in found if key.endswith("/valid_seen")]) == 5 * len(plan.seeds)
 
 
 def test_what_games_without_a_split_lack_is_said(tmp_path: Path) -> None:

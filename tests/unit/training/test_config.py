@@ -109,3 +109,14 @@ def test_a_shaping_leaves_alone_what_concerns_all_arms() -> None:
     shaped = TrainConfig().with_shaping(shaping_preset("paper"))
     assert (shaped.shaping.rows, shaped.shaping.penalty_only_groups) == ("step", "drop")
     assert shaped.shaping.order == "label_then_evolve"
+
+
+def test_distance_fades() -> None:
+    config = TrainConfig().with_shaping(shaping_preset("recommended")).updated({"distance_fades": 20})
+    assert [config.shaping_at(k).distance_weight for k in (1, 11, 20, 21, 30)] == pytest.approx([1, 0.5, 0.05, 0, 0])
+    assert config.shaping_at(11).updated({"distance_weight": 1.0}) == config.base_shaping
+    assert config.arm == "grpo+proas-recommended distance_fades=20"
+    stays = config.updated({"distance_fades": 0})
+    assert stays.shaping_at(1) == stays.shaping_at(99) == stays.base_shaping
+    with pytest.raises(UsageError, match="no step gains by distance"):
+        TrainConfig().with_shaping(shaping_preset("membership")).updated({"distance_fades": 20})
