@@ -9,7 +9,8 @@ import typer
 
 from proas.cli.console import Output, columns, plain
 from proas.cli.options import LARGEST, DatabaseOptions, Json, with_options
-from proas.cli.train.experiments import RunOptions, RunsView, ending_children, seeds_of, session, shown_tables
+from proas.cli.train.ending import ending_in_order
+from proas.cli.train.experiments import RunOptions, RunsView, seeds_of, session, shown_tables
 from proas.cli.train.needs import require_torch
 from proas.cli.train.train import assignments
 
@@ -72,7 +73,7 @@ def ablate(
     if runs.only:
         plan = plan.only(tuple(runs.only))
     require_torch()
-    with ending_children(), RunsView(output, plan.title) as view:
+    with ending_in_order(), RunsView(output, plan.title) as view:
         outcome = session(runs, database, output, view, folder=out, results=out / "results").run(plan)
     found = findings(plan, read_results(out / "results"))
     tables = all_tables(found)

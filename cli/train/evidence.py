@@ -9,7 +9,8 @@ import typer
 
 from proas.cli.console import Output, facts_table
 from proas.cli.options import DatabaseOptions, Json, with_options
-from proas.cli.train.experiments import RunOptions, RunsView, ending_children, seeds_of, session
+from proas.cli.train.ending import ending_in_order
+from proas.cli.train.experiments import RunOptions, RunsView, seeds_of, session
 from proas.cli.train.needs import require_torch
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def run(
         results, page, figures = out / "results", out / "evidence.md", out / "images"
     chosen = [_narrowed(plan, runs) for plan in _plans(["smoke"] if smoke else plans)]
     outcomes: dict[str, Outcome] = {}
-    with ending_children(), RunsView(output, "Evidence") as view:
+    with ending_in_order(), RunsView(output, "Evidence") as view:
         doing = session(
             runs,
             database,

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
     from proas.experiments.tables import Table
     from proas.graph.connect import Connection
 
-__all__ = ["RunOptions", "RunsView", "ending_children", "seeds_of", "session", "shown_tables"]
+__all__ = ["RunOptions", "RunsView", "seeds_of", "session", "shown_tables"]
 
 _PANEL = "Runs"
 
@@ -271,17 +267,3 @@ def shown_tables(tables: tuple[Table, ...]) -> list[RenderableType]:
             drawn.add_row(*(plain(cell.replace("`", "")) for cell in row))
         shown += [Text(table.title, "bold"), drawn]
     return shown
-
-
-@contextmanager
-def ending_children() -> Iterator[None]:
-    """Take a request to end (SIGTERM) as an interrupt, so that the runs under way are ended in order."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

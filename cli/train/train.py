@@ -10,6 +10,7 @@ import typer
 
 from proas.cli.console import Output, facts_table
 from proas.cli.options import LARGEST, DatabaseOptions, EnvOptions, Json, env_spec, with_options
+from proas.cli.train.ending import ending_in_order
 from proas.cli.train.verl import BackendName, VerlOptions, train_with_verl
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def train(
 
     Each iteration plays a group of rollouts of some tasks, labels them by the run's own layer of the reference graph
     where the shaping asks for it, shapes their advantages and updates the policy. The run's folder holds its
-    settings, metrics, checkpoints and result. Ctrl-C ends a run; --resume goes on with it.
+    settings, metrics, checkpoints and result. Ctrl-C or SIGTERM ends a run in order; --resume goes on with it.
     """
     from proas.training.inherited import with_policy_of
     from proas.training.run_directory import RunDirectory
@@ -319,7 +320,7 @@ def _run(
     from proas.training.tensorboard import tensorboard_writer
     from proas.training.trainer import Trainer
 
-    with TrainingView(output, config) as view, tensorboard_writer(directory.path) as writer:
+    with ending_in_order(), TrainingView(output, config) as view, tensorboard_writer(directory.path) as writer:
         trainer = Trainer(config, directory, view, connection=connection, graph=graph, init=init, writer=writer)
         return trainer.run(resume=resume)
 

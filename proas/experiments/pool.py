@@ -175,7 +175,7 @@ class _Child:
     def interrupt(self) -> None:
         """Ask it to end; its folder stays such that it can go on."""
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(signal.SIGTERM)  # SIGINT is ignored by what begins in the background
 
     def wait(self, seconds: float) -> None:
         """Wait for its end, then end it."""

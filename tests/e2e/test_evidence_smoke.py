@@ -83,14 +83,19 @@ def signalled(runs: list[psutil.Process], how: Callable[[psutil.Process], None])
 
 
 def interrupted(run: psutil.Process) -> bool:
-    """Whether SIGINT waits for a stopped process, or the process is gone."""
+    """Whether SIGTERM waits for a stopped process, or the process is gone."""
     try:
         told = dict(line.split(":", 1) for line in Path(f"/proc/{run.pid}/status").read_text().splitlines())
     except (FileNotFoundError, ProcessLookupError):
         return True
     if told["State"].strip().startswith("Z"):
         return True
-    return bool(int(told["ShdPnd"], 16) >> (signal.SIGINT - 1) & 1)
+    return bool(int(told["ShdPnd"], 16) >> (signal.SIGTERM - 1) & 1)
+
+
+def _in_the_background() -> None:
+    """As a shell starts what is to go on without it, and with it all that this one starts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="there is no /proc to ask what signals a process has pending")
@@ -98,7 +103,12 @@ def interrupted(run: psutil.Process) -> bool:
 def test_ended_gone_on_with_and_counted(proas: Proas, work: Path, neo4j_server: ServerInfo) -> None:
     out = work / "evidence"
     with (work / "first.log").open("wb") as log:
-        first = subprocess.Popen([sys.executable, "-m", "proas.cli", *RUN], cwd=work, stderr=log)
+        first = subprocess.Popen(
+            [sys.executable, "-m", "proas.cli", *RUN],
+            cwd=work,
+            stderr=log,
+            preexec_fn=_in_the_background,  # noqa: PLW1509  (no threads here)
+        )
     with first:  # waits for its end also where something fails
         runs = held_in_the_middle(first, out, work / "first.log")
         os.kill(first.pid, signal.SIGTERM)
