@@ -51,6 +51,8 @@ class CreditSettings(BaseModel):
         run: Name of the run's own layer over it; needed where the run evolves the graph.
         preset: Settings of shaping to start from.
         settings: Settings of shaping that differ from the preset (:class:`proas.shaping.ShapingConfig`).
+        distance_fades: Iterations over which the weight of distance (``distance_weight``) falls to 0, linearly; 0 for a
+            weight that stays.
         estimator: ``stock``: the trainer's own advantages. ``gigpo``: GiGPO's step advantages are added to them.
         uri: Address of the database; ``None`` for ``NEO4J_URI``, else the local server.
         username: Name to log in with.
@@ -75,6 +77,7 @@ class CreditSettings(BaseModel):
     run: str | None = None
     preset: PresetName = "paper"
     settings: dict[str, Any] = Field(default_factory=dict)
+    distance_fades: int = Field(default=0, ge=0)
     estimator: Literal["stock", "gigpo"] = "stock"
     uri: str | None = None
     username: str | None = None
@@ -88,7 +91,7 @@ class CreditSettings(BaseModel):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> CreditSettings:
-        config = self.shaping
+        config = self.shaping.faded(1, self.distance_fades)
         for name in (self.graph, self.run):
             if name is not None:
                 check_graph_name(name)
@@ -250,7 +253,8 @@ class CreditRun:
         label_began = time.monotonic()
         labelled = self._label(batch)
         shape_began = time.monotonic()
-        shaped = shape(labelled, self.config, growth=self._growth())
+        config = self.config.faded(iteration, self.settings.distance_fades)
+        shaped = shape(labelled, config, growth=self._growth())
         weights = _weights(shaped.batch)
         shape_ended = time.monotonic()
         if not first and self.settings.evolves:

@@ -220,6 +220,26 @@ class ShapingConfig(BaseModel):
             changed["success_reward"] = None
         return ShapingConfig.model_validate({**self.model_dump(), **changed})
 
+    def faded(self, iteration: int, over: int) -> ShapingConfig:
+        """The settings of an iteration where distance fades: its weight falls to 0 linearly, and stays there.
+
+        Args:
+            iteration: Counted from 1, which has the whole weight.
+            over: Iterations until nothing is left of it; 0 for a weight that stays.
+
+        Raises:
+            UsageError: Distance is to fade, and no step gains by it.
+        """
+        if not over:
+            return self
+        if self.distance != "potential":
+            raise UsageError(
+                f"distance_fades={over}, and no step gains by distance",
+                hint="set distance=potential, as the preset recommended does, or distance_fades=0",
+            )
+        left = max(0.0, 1.0 - (iteration - 1) / over)
+        return self.updated({"distance_weight": self.distance_weight * left})
+
     def to_dict(self) -> dict[str, str | int | float | bool]:
         """All settings as plain values that JSON and TOML can hold; a setting without a value is left out."""
         return self.model_dump(exclude_none=True)

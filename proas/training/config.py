@@ -237,11 +237,7 @@ class TrainConfig(_Settings):
     @model_validator(mode="after")
     def _parts_fit(self) -> TrainConfig:
         self.starts.check(self.group_size)
-        if self.distance_fades and self.shaping.distance != "potential":
-            raise UsageError(
-                f"distance_fades={self.distance_fades}, and no step gains by distance",
-                hint="set shaping.distance=potential, as --shaping recommended does, or distance_fades=0",
-            )
+        self.shaping_at(1)
         return self
 
     @property
@@ -252,10 +248,7 @@ class TrainConfig(_Settings):
 
     def shaping_at(self, iteration: int) -> ShapingConfig:
         """The shaping of an iteration, counted from 1: distance weighs less in each where it fades."""
-        if not self.distance_fades:
-            return self.base_shaping
-        left = max(0.0, 1.0 - (iteration - 1) / self.distance_fades)
-        return self.base_shaping.updated({"distance_weight": self.shaping.distance_weight * left})
+        return self.base_shaping.faded(iteration, self.distance_fades)
 
     @property
     def uses_graph(self) -> bool:

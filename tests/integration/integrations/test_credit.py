@@ -80,6 +80,19 @@ def test_evolve_first_reads_what_was_just_learnt(values, start, more_rollouts):
     assert all(r.covered for r in credited.shaped.batch if r.success)
 
 
+def test_distance_fades(values, start, more_rollouts):
+    run = start(values, preset="recommended", distance_fades=2)
+    for iteration, weight in ((1, 1.0), (2, 0.5), (3, 0.0), (4, 0.0)):
+        batch = based(more_rollouts(iteration))
+        credited = run.credit(batch, iteration)
+        config = preset("recommended").updated({"distance_weight": weight}).over_given_advantages()
+        assert advantages(credited.shaped.batch) == advantages(shape(run.layer.label(batch), config).batch)
+
+
+def advantages(batch):
+    return [[step.advantage for step in rollout.steps] for rollout in batch]
+
+
 def test_an_iteration_without_a_success_is_a_version_too(values, start, more_rollouts):
     run = start(values)
     run.credit(based([r for r in more_rollouts(1) if not r.success]), 1)
@@ -225,6 +238,7 @@ def test_settings_travel_between_processes(values):
         ({"graph": "g", "run": "r", "settings": {"algorithm": "grpo"}}, "set by the trainer"),
         ({"graph": "g", "run": "r", "settings": {"progress_as": "reward"}}, "changes rewards"),
         ({"graph": "g", "run": "r", "retry_deadline": -1}, "retry_deadline"),
+        ({"graph": "g", "run": "r", "distance_fades": 9}, "no step gains by distance"),
     ],
     ids=lambda value: "-".join(value) or "nothing" if isinstance(value, dict) else "",
 )
