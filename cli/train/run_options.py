@@ -42,6 +42,6 @@ def warn_of_wording(
         return
     if unheard := unheard_verbs(directory, split=split, data=data, options=options):
         output.warn(
-            f"these tasks want {', '.join(unheard)}, which no training task of the run does: games of another wording; "
-            "--option wording=put or =move plays all of them by the rules of one release"
+            f"these games say {', '.join(unheard)}, the run's training games do not: they are of another release; "
+            "--option wording=put or =move plays all of them by the rules of one"
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
@@ -18,7 +20,7 @@ from proas.cli.options import DatabaseOptions
 if TYPE_CHECKING:
     from proas.integrations.verl.command import VerlCommand
 
-__all__ = ["BackendName", "VerlOptions", "train_with_verl"]
+__all__ = ["BackendName", "VerlOptions", "run_to_its_end", "train_with_verl"]
 
 _PANEL = "With --backend verl"
 
@@ -223,6 +225,19 @@ def _run(command: VerlCommand, database: DatabaseOptions, output: Output, graph:
     if command.uses_graph:
         connection = prepare(database, output)
         existing_graph(connection, graph)
-    done = subprocess.run(command.words(), env=command.environment(connection), check=False)  # noqa: S603
-    if done.returncode:
-        raise typer.Exit(done.returncode if 0 < done.returncode < 128 else 1)
+    if code := run_to_its_end(command.words(), command.environment(connection)):
+        raise typer.Exit(code if 0 < code < 128 else 1)
+
+
+def run_to_its_end(words: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run a program; a request to end (SIGTERM) is its own to answer, and Ctrl-C reaches it anyway. Its exit code."""
+    with subprocess.Popen(list(words), env=dict(environ)) as program:  # noqa: S603
+
+        def pass_on(number: int, frame: FrameType | None) -> None:
+            program.terminate()
+
+        before = signal.signal(signal.SIGTERM, pass_on)
+        try:
+            return program.wait()
+        finally:
+            signal.signal(signal.SIGTERM, before)

@@ -28,12 +28,14 @@ class EnvOption:
         help: What it does, in a line.
         default: Its value where none is given.
         choices: The values that it takes; empty where any text will do.
+        chooses: Whether it decides which tasks there are; others say how the same tasks are told or played.
     """
 
     name: str
     help: str
     default: str = ""
     choices: tuple[str, ...] = ()
+    chooses: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,9 +117,11 @@ def _with_splits(root: Path, data: Path) -> Path:
     """Unpacked data, with the archives of other splits beside it: nothing is trained on them."""
     beside = data.parent if data.name.startswith("json_") else data
     for archive in sorted(root.glob("valid_*.tar*")):
+        copy, part = beside / archive.name, beside / f".{archive.name}.part"
         try:
-            if not (beside / archive.name).is_file():
-                shutil.copyfile(archive, beside / archive.name)
+            if not copy.is_file() or copy.stat().st_size != archive.stat().st_size:
+                shutil.copyfile(archive, part)
+                part.replace(copy)
         except OSError as error:
             raise DataError(f"{archive} cannot be copied: {error}", hint="give unpacked data with --data") from error
     return data

@@ -48,15 +48,20 @@ class Diagnosis:
     @property
     def lacks(self) -> str:
         """The split that it is to be measured on and that the run's games have not; empty where all is at hand."""
-        split, data = self.plan.options.get("split"), self.run.config.data
+        split = self.plan.options.get("split")
+        data = str(self.plan.options.get("data", self.run.config.data))
         if not isinstance(split, str) or (data and split_around(Path(data), split)):
             return ""
         return split
 
     @property
     def whole(self) -> bool:
-        """Whether the result is there, whoever made it."""
-        return self.file.is_file()
+        """Whether the result is there and of this run, whoever made it."""
+        try:
+            kept = json.loads(self.file.read_text(encoding="utf-8"))
+            return str(kept["run"]).endswith(self.run.place)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
 
     def make(self, folders: Folders, connection: Connection | None, environ: Mapping[str, str]) -> Failed | None:
         """Make it, unless that was done for this run, and keep what came of it. Answers with the failure, if it fails.

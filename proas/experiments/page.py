@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from proas.errors import DataError
+from proas.errors import DataError, UsageError
 from proas.experiments.figures import draw_figures
 from proas.experiments.plan import Plan
 from proas.experiments.records import Results
@@ -51,9 +51,11 @@ def write_page(
         The files written, and what was found.
 
     Raises:
-        UsageError: matplotlib is not installed.
+        UsageError: matplotlib is not installed, or the page's name has no ending that sets it apart from its folder.
         DataError: The page holds words for an experiment that is not among the plans, or cannot be written.
     """
+    if not page.suffix:
+        raise UsageError(f"{page} has no ending, and its folder of tables takes that name", hint=f"name it {page}.md")
     found = [findings(plan, results) for plan in plans]
     words = _kept(page)
     if lost := sorted(name for name in words.keys() - _places(plans) if words[name].strip()):
@@ -64,7 +66,7 @@ def write_page(
         sweeps = [[] if kept is None else sweep_tables(one, results, kept) for one in found]
         links = [[Path(os.path.relpath(file, page.parent)).as_posix() for file in files] for files in drawn]
         page.write_text(page_text(found, links, words, sweeps, page.stem), encoding="utf-8")
-        beside = [_write_tables(one, page) for one in found if one.arms]
+        beside = [_write_tables(one, page) for one in found]
     except OSError as error:
         raise DataError(f"{error.filename} cannot be written: {error.strerror}", hint="name another place") from error
     return [page, *beside, *(file for files in drawn for file in files)], found
@@ -75,6 +77,8 @@ def _write_tables(found: Findings, page: Path) -> Path:
     file.parent.mkdir(exist_ok=True)
     back = f"[{_TITLE}](../{page.name}) has the question, what was found, and the tables that answer it."
     lines = [f"# {found.plan.title}: the other tables", "", back, ""]
+    if not found.arms:
+        lines += [f"No results yet: `proas evidence run {found.plan.name}` makes them.", ""]
     for table in all_tables(found):
         if not table.name.startswith(_ANSWERS):
             lines += [f"## {table.title}", "", table.caption, "", *markdown(table), ""]

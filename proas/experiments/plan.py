@@ -318,9 +318,11 @@ class Plan(_Part):
                 )
 
     def _check_diagnoses(self) -> None:
-        kept = [(d.arm, d.kept_as, None if d.every_seed else d.seed) for d in self.diagnoses]
-        if len(set(kept)) < len(kept):
-            raise UsageError(f"plan {self.name}: two diagnoses of an arm have one name", hint="name one of them anew")
+        asked = [(d, seed) for d in self.diagnoses for seed in (self.seeds if d.every_seed else (d.seed,))]
+        kept = [(d.arm, d.kept_as, seed) for d, seed in asked]
+        drawn = [d.kept_as for d in self.diagnoses if d.figure]
+        if len(set(kept)) < len(kept) or len(set(drawn)) < len(drawn):
+            raise UsageError(f"plan {self.name}: two diagnoses have one name", hint="name one of them anew")
         for diagnosis in self.diagnoses:
             self._known("arm", diagnosis.arm, self.arms)
             if diagnosis.figure and diagnosis.every_seed:

@@ -235,7 +235,7 @@ def _together(
         for other in list(found)[:place]:
             both = [_pairs(part[arm], part[other]) for part in parts if arm in part and other in part]
             # Plans may share runs: each pair counts once.
-            pairs = {(a.digest, b.digest, a.seed): (a, b) for part in both for a, b in part}
+            pairs = {(a.digest, b.digest, a.identity, a.seed): (a, b) for part in both for a, b in part}
             if len(both) > 1 and pairs:
                 difference = _difference(list(pairs.values()), temperature, tasks=False)
                 compared.append(Together(arm, other, temperature, difference))

@@ -50,7 +50,7 @@ class _Sweep:
     arm: str
     success: Mapping[float, Mapping[int, float]]
     best: float
-    digests: Mapping[int, str]
+    runs: Mapping[int, str]
     tasks: str
 
 
@@ -72,18 +72,21 @@ def sweep_tables(found: Findings, results: Results, kept: Path) -> list[Table]:
         sweeps = list(_sweeps(found.plan, own, kept, name))
         if not sweeps:
             continue
-        made.append(_over_temperatures(sweeps, name))
+        made.append(_over_temperatures(sweeps, name, _title(found.plan, name)))
         others = [list(_sweeps(plan, records, kept, name)) for plan, records in beside]
         if any(others):
             made += _together(found.plan, [sweeps, *others], name)
     return made
 
 
-def _title(name: str) -> str:
-    return "Over temperatures" if name == KIND else f"On {name}"
+def _title(plan: Plan, name: str) -> str:
+    splits = [d.options.get("split") for d in plan.diagnoses if d.kept_as == name]
+    if splits[0]:
+        return f"On {splits[0]}"
+    return "Over temperatures" if name == KIND else f"Over temperatures, {name}"
 
 
-def _over_temperatures(sweeps: list[_Sweep], name: str) -> Table:
+def _over_temperatures(sweeps: list[_Sweep], name: str, title: str) -> Table:
     drawn = sorted({t for sweep in sweeps for t in sweep.success})
     against = [f"at its best, against {sweep.arm}" for sweep in sweeps]
     columns = ["arm", "seeds", *(f"T={t:g}" for t in drawn), "best at", *against]
@@ -99,7 +102,7 @@ def _over_temperatures(sweeps: list[_Sweep], name: str) -> Table:
         "deviation over seeds, the same tasks and draws for every arm. Best is the temperature of the highest mean; "
         f"the differences set each arm at its own best against another at its own, {_INTERVAL}."
     )
-    return Table(name, _title(name), caption, tuple(columns), tuple(rows))
+    return Table(name, title, caption, tuple(columns), tuple(rows))
 
 
 def _together(plan: Plan, parts: list[list[_Sweep]], name: str) -> list[Table]:
@@ -124,18 +127,18 @@ def _together(plan: Plan, parts: list[list[_Sweep]], name: str) -> list[Table]:
         "plan's arms at their own best temperatures there."
     )
     columns = ("arm", "against", "pairs", *(f"T={t:g}" for t in drawn), "each at its best")
-    title = f"{_title(name)}, together with {', '.join(plan.together)}"
+    title = f"{_title(plan, name)}, together with {', '.join(plan.together)}"
     return [Table(f"{name}-together", title, caption, columns, tuple(rows))]
 
 
 _Pairs = Mapping[tuple[str, str, int], float]
-"""Differences by the digests of both arms and the seed: plans may share runs, and each pair counts once."""
+"""Differences by what was run for both arms, and the seed: plans may share runs, and each pair counts once."""
 
 
 def _at(sweep: _Sweep, other: _Sweep, own: float, theirs: float | None = None) -> _Pairs:
     mine, set_against = sweep.success.get(own, {}), other.success.get(own if theirs is None else theirs, {})
     seeds = sorted(mine.keys() & set_against.keys())
-    return {(sweep.digests[seed], other.digests[seed], seed): mine[seed] - set_against[seed] for seed in seeds}
+    return {(sweep.runs[seed], other.runs[seed], seed): mine[seed] - set_against[seed] for seed in seeds}
 
 
 def _at_best(sweep: _Sweep, other: _Sweep) -> _Pairs:
@@ -162,6 +165,7 @@ def _sweeps(plan: Plan, records: Mapping[str, Mapping[int, Record]], kept: Path,
 def _sweep(plan: Plan, arm: str, records: Mapping[int, Record], kept: Path, name: str) -> _Sweep | None:
     success: dict[float, dict[int, float]] = {}
     tasks = "the validation tasks"
+    split = any(d.options.get("split") for d in plan.diagnoses if d.kept_as == name)
     for seed, record in records.items():
         file = kept / f"{arm}-s{seed}" / f"{name}.json"
         if not file.is_file():
@@ -171,7 +175,7 @@ def _sweep(plan: Plan, arm: str, records: Mapping[int, Record], kept: Path, name
         except (OSError, ValidationError) as error:
             raise DataError(f"{file} is no result of `proas diagnose {KIND}`", hint="move it away") from error
         if read.run.endswith(run_place(arm_digest(plan, arm), record.identity)):
-            if name != KIND:
+            if split:
                 tasks = f"the {read.tasks} tasks of {Path(read.data).name}"
             for row in read.rows:
                 success.setdefault(row.temperature, {})[seed] = row.success.value
@@ -180,4 +184,4 @@ def _sweep(plan: Plan, arm: str, records: Mapping[int, Record], kept: Path, name
     most = max(len(of) for of in success.values())
     whole = {t: of for t, of in success.items() if len(of) == most}
     best = max(whole, key=lambda t: (float(np.mean(list(whole[t].values()))), -t))
-    return _Sweep(arm, whole, best, {seed: record.digest for seed, record in records.items()}, tasks)
+    return _Sweep(arm, whole, best, {seed: record.digest + record.identity for seed, record in records.items()}, tasks)

@@ -237,7 +237,7 @@ class ShapingConfig(BaseModel):
                 f"distance_fades={over}, and no step gains by distance",
                 hint="set distance=potential, as the preset recommended does, or distance_fades=0",
             )
-        left = max(0.0, 1.0 - (iteration - 1) / over)
+        left = min(1.0, max(0.0, 1.0 - (iteration - 1) / over))
         return self.updated({"distance_weight": self.distance_weight * left})
 
     def to_dict(self) -> dict[str, str | int | float | bool]:

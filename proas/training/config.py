@@ -327,7 +327,8 @@ class TrainConfig(_Settings):
     def with_shaping(self, shaping: ShapingConfig) -> TrainConfig:
         """The same settings under another shaping; what concerns all arms alike (rows, penalties) stays."""
         kept = {name: getattr(self.shaping, name) for name in ("rows", "penalty_only_groups", "invalid_penalty")}
-        return self.model_copy(update={"shaping": shaping.updated(kept)})
+        fades = self.distance_fades if shaping.distance == "potential" else 0
+        return self.model_copy(update={"shaping": shaping.updated(kept), "distance_fades": fades})
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain JSON values."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proas.envs import EnvSpec, env_kind, open_world
-from proas.errors import UsageError
+from proas.errors import DataError, UsageError
 from proas.training.checkpoint import Checkpoint, latest_checkpoint
 from proas.training.config import TrainConfig
 from proas.training.crew import Crew
@@ -26,13 +26,14 @@ __all__ = [
     "data_of",
     "measure_run",
     "named_place",
+    "plays_own_tasks",
     "under_options",
     "unheard_verbs",
     "validation_count",
 ]
 
 _HEARD, _ASKED = 64, 16
-"""Training tasks whose actions a policy has heard, and tasks whose actions are looked for among them."""
+"""Training tasks whose wording is looked at, and tasks that are held against them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def measure_run(
     where = data_of(config, split, data)
     limits = TextLimits.of(config.text)
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
-        own = split is None and data is None and not options
+        own = plays_own_tasks(config, split, data, options)
         count = tasks or (validation_count(config, len(world.tasks)) if own else len(world.tasks))
         chosen = fixed_tasks(world, count, config.evaluation.choice)
     spec = ShardSpec.of(config, stored.policy, where, where)
@@ -111,7 +112,7 @@ def unheard_verbs(
     data: Path | None = None,
     options: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """First words of what tasks want done and a run's training tasks never do: games of another wording show in them.
+    """Which wordings tasks want that a run's training tasks never use, such as ``move``.
 
     Empty where the run's own data is gone, or where the environment's games come in one wording only.
 
@@ -127,16 +128,28 @@ def unheard_verbs(
     """
     own = directory.config()
     train = Splits.of(own.data, own.train_split, own.valid_split).train
-    worded = any(option.name == "wording" for option in env_kind(own.env).options)
-    if not worded or (train is not None and not train.exists()):
+    wordings = {value for option in env_kind(own.env).options if option.name == "wording" for value in option.choices}
+    if not wordings:
+        return []
+    try:
+        heard = _verbs(own, train, _HEARD)
+    except DataError:  # whoever measures on other data may have no other
         return []
     config = under_options(own, options)
-    return sorted(_verbs(config, data_of(config, split, data), _ASKED) - _verbs(own, train, _HEARD))
+    return sorted((_verbs(config, data_of(config, split, data), _ASKED) - heard) & wordings)
 
 
 def _verbs(config: TrainConfig, where: Path | None, count: int) -> set[str]:
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
         return expert_verbs(world, fixed_tasks(world, count))
+
+
+def plays_own_tasks(
+    config: TrainConfig, split: str | None, data: Path | None, options: Mapping[str, str] | None
+) -> bool:
+    """Whether a run is measured on its own validation tasks: no other data, and no option that chooses others."""
+    choosing = {option.name for option in env_kind(config.env).options if option.chooses}
+    return split is None and data is None and not choosing.intersection(options or ())
 
 
 def under_options(config: TrainConfig, options: Mapping[str, str] | None) -> TrainConfig:

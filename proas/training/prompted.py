@@ -25,7 +25,7 @@ from proas.graph_builders.distill.teacher import run_now
 from proas.rollouts import Rollout
 from proas.training.config import TrainConfig
 from proas.training.evaluation import Evaluation
-from proas.training.measure import Measured, data_of, named_place, under_options, validation_count
+from proas.training.measure import Measured, data_of, named_place, plays_own_tasks, under_options, validation_count
 from proas.training.tasks import fixed_tasks
 from proas.training.temperatures import require_temperatures
 
@@ -105,7 +105,7 @@ def measure_prompted(
     drawn = temperatures or config.evaluation.temperatures
     require_temperatures(drawn)
     with closing(open_world(EnvSpec(config.env, where, config.options))) as world:
-        own = split is None and data is None and not options
+        own = plays_own_tasks(config, split, data, options)
         available = len(world.tasks)
         count = tasks or (validation_count(config, available) if own else available)
         chosen = fixed_tasks(world, count, config.evaluation.choice)

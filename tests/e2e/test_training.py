@@ -54,7 +54,7 @@ def test_train_eval_and_compare(proas: Proas, work: Path, games: Path, graph: st
     assert proas("eval", "shaped", "--tasks", 2).code == 0
     reworded = proas("eval", "shaped", "--tasks", 2, "--option", "wording=put", "--json")
     assert reworded.document["data"].endswith("with wording=put")
-    assert "these tasks want put" in reworded.err
+    assert "these games say put" in reworded.err
 
     compared = proas("compare", "plain", "shaped", "--target", 70, "--out", "report", "--json")
     assert compared.code == 0, compared.err

@@ -33,8 +33,9 @@ __all__ = [
 ]
 
 Wording = Literal["put", "move"]
-WORDINGS: tuple[Wording, ...] = get_args(Wording)
 """``put X in/on Y`` and arrivals at a location (2.1.1), or ``move X to Y`` and arrivals at a receptacle (2.1.3)."""
+
+WORDINGS: tuple[Wording, ...] = get_args(Wording)
 
 TrialProblem = Literal[
     "no_game", "unsolvable", "unreadable", "bad_json", "bad_pddl", "unsupported_task", "unsupported_domain"

@@ -127,7 +127,8 @@ class Game:
 
         The task is stated as the game states it; every release has both of its templates.
         """
-        return self if self.rules.wording == wording else replace(self, rules=default_rules(wording))
+        rules = default_rules(wording)
+        return self if self.rules == rules else replace(self, rules=rules)
 
     def to_json(self) -> dict[str, Any]:
         """The game as plain JSON values; ``from_json`` reads it back."""

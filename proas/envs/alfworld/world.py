@@ -54,7 +54,13 @@ class AlfWorldWorld:
 
 
 _OPTIONS = (
-    EnvOption("wording", "release whose rules all games are played by, by its wording", "own", ("own", *WORDINGS)),
+    EnvOption(
+        "wording",
+        "release whose rules all games are played by, by its wording",
+        "own",
+        ("own", *WORDINGS),
+        chooses=False,
+    ),
 )
 
 

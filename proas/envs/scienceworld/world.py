@@ -202,8 +202,8 @@ SCIENCEWORLD = EnvKind(
         EnvOption("task", "one task, by name; all of them if not given"),
         EnvOption("split", "which variations", "train", SPLITS),
         EnvOption("variations", "at most this many variations of each task; all of them if not given"),
-        EnvOption("simplifications", "what is made easier, separated by +, for example easy"),
-        EnvOption("admissible", "whether admissible actions are listed", "listed", ("listed", "none")),
+        EnvOption("simplifications", "what is made easier, separated by +, for example easy", chooses=False),
+        EnvOption("admissible", "whether admissible actions are listed", "listed", ("listed", "none"), chooses=False),
     ),
     missing=_missing,
 )

@@ -90,8 +90,8 @@ WEBSHOP = EnvKind(
     open=_open,
     options=(
         EnvOption("goals", "whose goals", "all", ("human", "synthetic", "all")),
-        EnvOption("observations", "wording of the pages", "text", ("text", "text_rich")),
-        EnvOption("price-seed", "source of the prices that the original leaves to chance", "0"),
+        EnvOption("observations", "wording of the pages", "text", ("text", "text_rich"), chooses=False),
+        EnvOption("price-seed", "source of the prices that the original leaves to chance", "0", chooses=False),
     ),
     missing=_missing,
     samples=sample_root,

@@ -198,7 +198,7 @@ def report_labels(
         sample += rollouts
         labelled = judges.labeller(source.iteration)(RolloutBatch(rollouts))
         entropy = float(np.mean([episode.entropy for episode in drawn.episodes])) if rollouts else 0.0
-        fresh[source.iteration] = {**_diagnosed(labelled, config), "entropy": entropy}
+        fresh[source.iteration] = {**_diagnosed(labelled, config, source.iteration), "entropy": entropy}
     notes: list[str] = []
     precision: tuple[Precision, ...] = ()
     play = OptimalPlay(Bench.shared(sources[-1]).world)
@@ -224,9 +224,9 @@ def report_labels(
     )
 
 
-def _diagnosed(batch: RolloutBatch, config: TrainConfig) -> dict[str, float]:
+def _diagnosed(batch: RolloutBatch, config: TrainConfig, iteration: int) -> dict[str, float]:
     """Diagnostics of labelled rollouts under the run's shaping; over GRPO's advantages where its own need a trainer."""
-    shaping = config.base_shaping
+    shaping = config.shaping_at(max(1, iteration))
     if shaping.algorithm == "given":
         shaping = shaping.updated({"algorithm": "grpo"})
     shaped = shape(batch, shaping)

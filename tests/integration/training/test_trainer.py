@@ -175,3 +175,17 @@ def test_labels_by_support_reach_the_run(
         rows.append(list(directory.metrics())[-1])
     assert rows[0]["proas/graph/coverage"] > 0
     assert rows[1]["proas/graph/coverage"] == 0  # nothing has that much support: all pass through
+
+
+def test_distance_fades_in_the_run(
+    games: Path, warm: Path, tmp_path: Path, connection: Connection, names: list[str]
+) -> None:
+    config = settings(games, rollouts_every=1).with_shaping(shaping_preset("recommended"))
+    directory = run(
+        config.updated({"distance_fades": 2}), tmp_path / "run", warm, connection=connection, graph=names[0]
+    )
+    weights = []
+    for file in sorted((directory.path / "rollouts").iterdir()):
+        (said,) = {rollout.shaping for rollout in load_rollouts(file)}
+        weights.append([word for word in str(said).split() if word.startswith("distance_weight")])
+    assert weights == [[], ["distance_weight=0.5"], ["distance_weight=0.0"]]  # the first is the preset's own

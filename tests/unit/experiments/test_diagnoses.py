@@ -64,6 +64,18 @@ def test_one_may_be_asked_of_every_seed(tmp_path: Path) -> None:
     assert len([key for key in found if key.endswith("/valid_seen")]) == 5 * len(plan.seeds)
 
 
+def test_a_result_counts_where_it_is_of_the_run_that_is_meant(tmp_path: Path) -> None:
+    runs = schedule(PLAN, GAMES, Folders(tmp_path))
+    found = next(diagnoses_of(PLAN, runs, tmp_path / "kept", tmp_path / "images"))
+    assert not found.whole
+    found.file.parent.mkdir(parents=True)
+    for run, whole in ((f"runs/main/grpo-proas-s0-{found.run.place}", True), ("runs/shop/grpo-proas-s0-1234", False)):
+        found.file.write_text(json.dumps({"run": run}), encoding="utf-8")
+        assert found.whole == whole
+    found.file.write_text("half", encoding="utf-8")
+    assert not found.whole
+
+
 def test_what_games_without_a_split_lack_is_said(tmp_path: Path) -> None:
     plan = load_plan("confirm")
     (tmp_path / "json_2.1.1" / "train").mkdir(parents=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proas.errors import DataError
+from proas.errors import DataError, UsageError
 from proas.experiments.page import write_page
 from proas.experiments.plan import Plan
 from proas.experiments.records import Results
@@ -72,7 +72,14 @@ def test_words_without_a_place_are_never_lost(plan: Plan, results: Results, tmp_
     assert page.read_text(encoding="utf-8") == "<!-- words: summary -->\nA mark was lost.\n"
 
 
+def test_a_page_is_no_folder(plan: Plan, results: Results, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has no ending"):
+        write_page([plan], results, tmp_path / "page", tmp_path)
+    assert not (tmp_path / "page").exists()
+
+
 def test_a_plan_without_results_says_so(plan: Plan, tmp_path: Path) -> None:
     files, _ = write_page([plan], Results(()), tmp_path / "page.md", tmp_path)
-    assert files == [tmp_path / "page.md"]
+    assert files == [tmp_path / "page.md", tmp_path / "page" / "kitchen.md"]
+    assert "No results yet" in files[1].read_text(encoding="utf-8")
     assert "No results yet: `proas evidence run kitchen`" in files[0].read_text(encoding="utf-8")

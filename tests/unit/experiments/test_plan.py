@@ -85,6 +85,17 @@ def test_settings_of_the_plan_reach_arms_under_any_shaping(tmp_path: Path) -> No
         (HEAD + '[[diagnoses]]\narm = "y"\nkind = "noise"\n', "no arm 'y'"),
         (HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "colour"\n', "kind"),
         (HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "labels"\nevery_seed = true\nfigure = true\n', "one name"),
+        (HEAD + 2 * '[[diagnoses]]\narm = "grpo"\nkind = "labels"\n', "two diagnoses have one name"),
+        (
+            HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "labels"\n[[diagnoses]]\narm = "grpo"\nkind = "labels"\n'
+            "every_seed = true\n",
+            "two diagnoses have one name",
+        ),
+        (
+            HEAD + '[arms.p]\n[[diagnoses]]\narm = "grpo"\nkind = "labels"\nfigure = true\n'
+            '[[diagnoses]]\narm = "p"\nkind = "labels"\nfigure = true\n',
+            "two diagnoses have one name",
+        ),
         ('together = ["nosuch"]\n' + HEAD, "nosuch"),
         (HEAD + '[borrowed]\ncontrols = ["grpo"]\n', "'grpo'"),
         (HEAD + '[borrowed]\nnosuch = ["grpo"]\n', "'nosuch'"),

@@ -9,7 +9,7 @@ import pytest
 from proas.envs.alfworld import generate
 from proas.errors import UsageError
 from proas.training.config import TrainConfig
-from proas.training.measure import data_of, named_place, under_options, unheard_verbs
+from proas.training.measure import data_of, named_place, plays_own_tasks, under_options, unheard_verbs
 from proas.training.run_directory import RunDirectory
 
 
@@ -68,8 +68,33 @@ def test_games_of_another_wording_show_in_what_they_want_done(tmp_path: Path) ->
     assert unheard_verbs(run, options={"wording": "move"}) == ["move"]
 
 
+def test_games_of_other_kinds_in_the_same_wording_are_no_other_wording(tmp_path: Path) -> None:
+    for trial in generate(4, seed=12, kinds=("pick",)):
+        trial.write(tmp_path / "games" / "train")
+    for trial in generate(8, seed=13):
+        trial.write(tmp_path / "games" / "valid_seen")
+    run = RunDirectory(tmp_path / "run")
+    run.begin(TrainConfig(data=str(tmp_path / "games")), graph="", init="")
+    assert unheard_verbs(run, split="valid_seen") == []
+    other = RunDirectory(tmp_path / "shop")
+    other.begin(TrainConfig(env="webshop"), graph="", init="")
+    assert unheard_verbs(other, options={"goals": "human"}) == []
+
+
+def test_an_option_that_chooses_no_tasks_leaves_a_run_its_own() -> None:
+    alfworld, shop, science = (TrainConfig(env=name) for name in ("alfworld", "webshop", "scienceworld"))
+    assert plays_own_tasks(alfworld, None, None, {"wording": "put"})
+    assert plays_own_tasks(shop, None, None, {"observations": "text_rich", "price-seed": "3"})
+    assert not plays_own_tasks(shop, None, None, {"goals": "human"})
+    assert not plays_own_tasks(science, None, None, {"split": "test"})
+    assert not plays_own_tasks(alfworld, "valid_seen", None, {})
+    assert not plays_own_tasks(alfworld, None, Path("games"), None)
+
+
 def test_a_run_whose_data_is_gone_has_nothing_to_say_of_wording(tmp_path: Path) -> None:
     next(iter(generate(1, seed=12))).write(tmp_path / "games")
     run = RunDirectory(tmp_path / "run")
     run.begin(TrainConfig(data=str(tmp_path / "gone")), graph="", init="")
+    assert unheard_verbs(run, data=tmp_path / "games") == []
+    (tmp_path / "gone").mkdir()
     assert unheard_verbs(run, data=tmp_path / "games") == []
