@@ -269,9 +269,12 @@ def test_diagnoses_are_made_of_the_runs_that_a_plan_names(proas: Proas, work: Pa
     graphs = {info.name for info in list_graphs(connection)}
     assert own not in graphs, "the run's graph goes when all that asks it is made"
 
-    (kept / "noise.json").write_text("{}")
-    assert proas(*run, "--missing").document["done"] == []
-    assert (kept / "noise.json").read_text() == "{}"
+    short = json.dumps({"run": noise["run"]})  # of this run, whoever made it
+    (kept / "noise.json").write_text(short)
+    (kept / "labels.json").write_text(json.dumps({"run": "runs/own/grpo-proas-s0-of-other-settings"}))
+    assert proas(*run, "--missing").document["done"] == [f"{key}/labels"]
+    assert (kept / "noise.json").read_text() == short
+    assert json.loads((kept / "labels.json").read_text()) == labels
     (kept / "labels.json").unlink()
     assert proas(*run).document["done"] == [
         f"{key}/{kind}" for kind in ("noise", "labels", "temperatures")
