@@ -13,7 +13,7 @@ from proas.cli.options import LARGEST, DatabaseOptions, Json, with_options
 from proas.cli.train.diagnose_parts import Out, Run, finish, listed, ready
 from proas.cli.train.diagnose_temperatures import temperatures
 from proas.cli.train.diagnose_view import labels_tables, noise_tables, suppress_tables
-from proas.cli.train.run_options import At, Data
+from proas.cli.train.run_options import At, Data, Split
 from proas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives th
 Workers = Annotated[
     int,
     typer.Option("--workers", min=1, max=256, help="Processes; the numbers do not depend on it.", metavar="N"),
+]
+TrainingSplit = Annotated[
+    str | None,
+    typer.Option("--split", help="A split of the run's data; its training tasks if not given.", metavar="NAME"),
 ]
 OwnGraph = Annotated[
     str | None,
@@ -109,10 +113,7 @@ def noise(
             metavar="N",
         ),
     ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", help="A split of the run's data; its validation tasks if not given.", metavar="NAME"),
-    ] = None,
+    split: Split = None,
     data: Data = None,
     checkpoint: At = None,
     temperature: Temperature = None,
@@ -184,10 +185,7 @@ def suppress(
         ),
     ] = None,
     graph: OwnGraph = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", help="A split of the run's data; its training tasks if not given.", metavar="NAME"),
-    ] = None,
+    split: TrainingSplit = None,
     data: Data = None,
     checkpoint: At = None,
     temperature: Temperature = None,
@@ -248,10 +246,7 @@ def labels(
         typer.Option("--support", help="Demonstrations that a transition must have.", metavar="N,N,..."),
     ] = "1,2,3",
     graph: OwnGraph = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", help="A split of the run's data; its training tasks if not given.", metavar="NAME"),
-    ] = None,
+    split: TrainingSplit = None,
     data: Data = None,
     temperature: Temperature = None,
     seed: Seed = 0,

@@ -10,7 +10,7 @@ from proas.cli.console import Output
 from proas.cli.options import EnvOptions, Json, env_spec
 from proas.cli.train.diagnose_parts import Out, Run, finish, listed, ready
 from proas.cli.train.diagnose_view import sweep_tables
-from proas.cli.train.run_options import At, Data, OwnWorkers, Repeats, Tasks, warn_of_wording
+from proas.cli.train.run_options import At, Data, OwnWorkers, Repeats, Split, Tasks, warn_of_wording
 
 __all__ = ["temperatures"]
 
@@ -23,10 +23,7 @@ def temperatures(
     ] = "0.2,0.4,0.6,0.8,1,1.2",
     tasks: Tasks = None,
     repeats: Repeats = 1,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", help="A split of the run's data; its validation tasks if not given.", metavar="NAME"),
-    ] = None,
+    split: Split = None,
     data: Data = None,
     option: EnvOptions = None,
     checkpoint: At = None,

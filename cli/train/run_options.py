@@ -14,12 +14,16 @@ from proas.cli.options import LARGEST
 if TYPE_CHECKING:
     from proas.training.run_directory import RunDirectory
 
-__all__ = ["At", "Data", "OwnWorkers", "Repeats", "Tasks", "warn_of_wording"]
+__all__ = ["At", "Data", "OwnWorkers", "Repeats", "Split", "Tasks", "warn_of_wording"]
 
 Data = Annotated[Path | None, typer.Option("--data", help="Other data of the same environment.", metavar="PATH")]
 At = Annotated[
     int | None,
     typer.Option("--checkpoint", min=0, max=LARGEST, help="Iteration; the last if not given.", metavar="N"),
+]
+Split = Annotated[
+    str | None,
+    typer.Option("--split", help="A split of the run's data; its validation tasks if not given.", metavar="NAME"),
 ]
 Tasks = Annotated[
     int | None,

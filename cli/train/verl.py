@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
@@ -16,6 +14,7 @@ from rich.text import Text
 
 from proas.cli.console import Output
 from proas.cli.options import DatabaseOptions
+from proas.cli.train.ending import answering
 
 if TYPE_CHECKING:
     from proas.integrations.verl.command import VerlCommand
@@ -231,13 +230,5 @@ def _run(command: VerlCommand, database: DatabaseOptions, output: Output, graph:
 
 def run_to_its_end(words: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run a program; a request to end (SIGTERM) is its own to answer, and Ctrl-C reaches it anyway. Its exit code."""
-    with subprocess.Popen(list(words), env=dict(environ)) as program:  # noqa: S603
-
-        def pass_on(number: int, frame: FrameType | None) -> None:
-            program.terminate()
-
-        before = signal.signal(signal.SIGTERM, pass_on)
-        try:
-            return program.wait()
-        finally:
-            signal.signal(signal.SIGTERM, before)
+    with subprocess.Popen(list(words), env=dict(environ)) as program, answering(program.terminate):  # noqa: S603
+        return program.wait()

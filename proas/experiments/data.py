@@ -108,14 +108,18 @@ def _released(env: str, folder: Path) -> Path | None:
     if shared and (Path(shared) / env).is_dir():
         root = Path(shared) / env
         archive = root / _ARCHIVES.get(env, "-")
-        return _with_splits(root, _unpacked(archive, folder / f"{env}-release")) if archive.is_file() else root
+        if not archive.is_file():
+            return root
+        target = folder / f"{env}-release"
+        data = _unpacked(archive, target)
+        _copy_splits(root, target)
+        return data
     own = os.environ.get(_DEFAULTS.get(env, ""), "")
     return Path(own) if own and Path(own).is_dir() else None
 
 
-def _with_splits(root: Path, data: Path) -> Path:
-    """Unpacked data, with the archives of other splits beside it: nothing is trained on them."""
-    beside = data.parent if data.name.startswith("json_") else data
+def _copy_splits(root: Path, beside: Path) -> None:
+    """Put the archives of other splits beside unpacked data: nothing is trained on them."""
     for archive in sorted(root.glob("valid_*.tar*")):
         copy, part = beside / archive.name, beside / f".{archive.name}.part"
         try:
@@ -124,7 +128,6 @@ def _with_splits(root: Path, data: Path) -> Path:
                 part.replace(copy)
         except OSError as error:
             raise DataError(f"{archive} cannot be copied: {error}", hint="give unpacked data with --data") from error
-    return data
 
 
 def _unpacked(archive: Path, target: Path) -> Path:

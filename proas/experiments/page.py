@@ -63,7 +63,7 @@ def write_page(
     try:
         drawn = [draw_figures(one, figures) for one in found]
         page.parent.mkdir(parents=True, exist_ok=True)
-        sweeps = [[] if kept is None else sweep_tables(one, results, kept) for one in found]
+        sweeps = [[] if kept is None else sweep_tables(one, kept) for one in found]
         links = [[Path(os.path.relpath(file, page.parent)).as_posix() for file in files] for files in drawn]
         page.write_text(page_text(found, links, words, sweeps, page.stem), encoding="utf-8")
         beside = [_write_tables(one, page) for one in found]
@@ -78,7 +78,7 @@ def _write_tables(found: Findings, page: Path) -> Path:
     back = f"[{_TITLE}](../{page.name}) has the question, what was found, and the tables that answer it."
     lines = [f"# {found.plan.title}: the other tables", "", back, ""]
     if not found.arms:
-        lines += [f"No results yet: `proas evidence run {found.plan.name}` makes them.", ""]
+        lines += [_nothing(found.plan), ""]
     for table in all_tables(found):
         if not table.name.startswith(_ANSWERS):
             lines += [f"## {table.title}", "", table.caption, "", *markdown(table), ""]
@@ -119,7 +119,7 @@ def _section(
     yield from _place(plan.name, words)
     yield ""
     if not found.arms:
-        yield f"No results yet: `proas evidence run {plan.name}` makes them."
+        yield _nothing(plan)
         yield ""
         return
     yield _played(found, beside)
@@ -149,6 +149,10 @@ def _section(
         "time goes, what happens over training, and what each arm is, with the command that runs it again."
     )
     yield ""
+
+
+def _nothing(plan: Plan) -> str:
+    return f"No results yet: `proas evidence run {plan.name}` makes them."
 
 
 def _played(found: Findings, beside: str) -> str:

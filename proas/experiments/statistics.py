@@ -22,7 +22,7 @@ from proas.experiments.records import LATE, Record, Results
 from proas.experiments.schedule import arm_digest
 from proas.training.over_seeds import Interval, Reached, SpeedUp, Spread
 
-__all__ = ["ArmResult", "Difference", "Findings", "Together", "findings", "records_beside"]
+__all__ = ["ArmResult", "Difference", "Findings", "Together", "findings"]
 
 _DRAWS = 2000
 _REWARDS = RewardSettings()
@@ -161,6 +161,8 @@ class Findings:
         arms: Those that have results, in the plan's order.
         together: What its arms and the like ones of the plans that it names say together: each against those before
             it, by temperature.
+        beside: The plans that it names to be counted together with, and their records of arms that are as its own, by
+            seed.
         missing: Runs of the plan without a result.
         notes: What makes the records hard to compare, what was left out, and what no longer is as the records have it.
         temperatures: Of the evaluations.
@@ -169,6 +171,7 @@ class Findings:
     plan: Plan
     arms: tuple[ArmResult, ...]
     together: tuple[Together, ...]
+    beside: tuple[tuple[Plan, Mapping[str, Mapping[int, Record]]], ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     temperatures: tuple[str, ...]
@@ -198,9 +201,9 @@ def findings(plan: Plan, results: Results) -> Findings:
     temperatures = tuple(f"{t:g}" for t in plan.base_config().evaluation.temperatures)
     notes += _stale(plan, results, digests) + notes_on(plan, found)
     arms = tuple(_arm(name, found, plan, temperatures) for name in found)
-    return Findings(
-        plan, arms, _together(plan, found, results, temperatures), tuple(missing), tuple(notes), temperatures
-    )
+    beside = _beside(plan, results)
+    together = _together([found, *(there for _, there in beside)], temperatures)
+    return Findings(plan, arms, together, beside, tuple(missing), tuple(notes), temperatures)
 
 
 def _records(plan: Plan, results: Results, digests: Mapping[str, str], identity: str) -> dict[str, dict[int, Record]]:
@@ -214,25 +217,22 @@ def _records(plan: Plan, results: Results, digests: Mapping[str, str], identity:
     return found
 
 
-def records_beside(plan: Plan, results: Results) -> list[tuple[Plan, dict[str, dict[int, Record]]]]:
-    """The plans that one names to be counted together with, and their records of arms that are as its own, by seed."""
-    found: list[tuple[Plan, dict[str, dict[int, Record]]]] = []
+def _beside(plan: Plan, results: Results) -> tuple[tuple[Plan, Mapping[str, Mapping[int, Record]]], ...]:
+    found: list[tuple[Plan, Mapping[str, Mapping[int, Record]]]] = []
     for beside in map(load_plan, plan.together):
         digests = {arm: arm_digest(beside, arm) for arm in beside.arms}
         identity, _ = _games(beside, results, digests)
         there = _records(beside, results, digests, identity)
         alike = [arm for arm in there if arm in plan.arms and _alike(plan.arms[arm], beside.arms[arm])]
         found.append((beside, {arm: there[arm] for arm in alike}))
-    return found
+    return tuple(found)
 
 
-def _together(
-    plan: Plan, found: Mapping[str, Mapping[int, Record]], results: Results, temperatures: Sequence[str]
-) -> tuple[Together, ...]:
-    parts = [found, *(there for _, there in records_beside(plan, results))]
+def _together(parts: Sequence[Mapping[str, Mapping[int, Record]]], temperatures: Sequence[str]) -> tuple[Together, ...]:
+    """Each arm of the first part against those before it, over the pairs of all parts that have both."""
     compared: list[Together] = []
-    for temperature, (place, arm) in product(temperatures, enumerate(found)):
-        for other in list(found)[:place]:
+    for temperature, (place, arm) in product(temperatures, enumerate(parts[0])):
+        for other in list(parts[0])[:place]:
             both = [_pairs(part[arm], part[other]) for part in parts if arm in part and other in part]
             # Plans may share runs: each pair counts once.
             pairs = {(a.digest, b.digest, a.identity, a.seed): (a, b) for part in both for a, b in part}

@@ -14,9 +14,9 @@ from pydantic import BaseModel, ValidationError
 
 from proas.errors import DataError
 from proas.experiments.plan import Plan
-from proas.experiments.records import Record, Results
-from proas.experiments.schedule import arm_digest, run_place
-from proas.experiments.statistics import Findings, records_beside
+from proas.experiments.records import Record
+from proas.experiments.schedule import run_place
+from proas.experiments.statistics import Findings
 from proas.experiments.tables import Table
 from proas.training.over_seeds import Interval, Spread
 
@@ -54,18 +54,16 @@ class _Sweep:
     tasks: str
 
 
-def sweep_tables(found: Findings, results: Results, kept: Path) -> list[Table]:
+def sweep_tables(found: Findings, kept: Path) -> list[Table]:
     """Success over temperatures of the arms that the plan has swept, and together with the plans that it names.
 
     Args:
         found: What the records say; results of other runs than theirs are left out.
-        results: All records.
         kept: Folder of the diagnoses, ``KEPT/<arm>-s<seed>/<name>.json``.
 
     Raises:
         DataError: A result cannot be read.
     """
-    beside = records_beside(found.plan, results)
     own = {arm.name: arm.records for arm in found.arms}
     made: list[Table] = []
     for name in dict.fromkeys(d.kept_as for d in found.plan.diagnoses if d.kind == KIND):
@@ -73,16 +71,20 @@ def sweep_tables(found: Findings, results: Results, kept: Path) -> list[Table]:
         if not sweeps:
             continue
         made.append(_over_temperatures(sweeps, name, _title(found.plan, name)))
-        others = [list(_sweeps(plan, records, kept, name)) for plan, records in beside]
+        others = [list(_sweeps(plan, records, kept, name)) for plan, records in found.beside]
         if any(others):
             made += _together(found.plan, [sweeps, *others], name)
     return made
 
 
+def _split(plan: Plan, name: str) -> str:
+    """The split that a plan's diagnoses of a name are measured on; empty for the runs' own tasks."""
+    return next((str(d.options["split"]) for d in plan.diagnoses if d.kept_as == name and "split" in d.options), "")
+
+
 def _title(plan: Plan, name: str) -> str:
-    splits = [d.options.get("split") for d in plan.diagnoses if d.kept_as == name]
-    if splits[0]:
-        return f"On {splits[0]}"
+    if split := _split(plan, name):
+        return f"On {split}"
     return "Over temperatures" if name == KIND else f"Over temperatures, {name}"
 
 
@@ -165,8 +167,9 @@ def _sweeps(plan: Plan, records: Mapping[str, Mapping[int, Record]], kept: Path,
 def _sweep(plan: Plan, arm: str, records: Mapping[int, Record], kept: Path, name: str) -> _Sweep | None:
     success: dict[float, dict[int, float]] = {}
     tasks = "the validation tasks"
-    split = any(d.options.get("split") for d in plan.diagnoses if d.kept_as == name)
-    for seed, record in records.items():
+    split = _split(plan, name)
+    places = {seed: run_place(record.digest, record.identity) for seed, record in records.items()}
+    for seed, place in places.items():
         file = kept / f"{arm}-s{seed}" / f"{name}.json"
         if not file.is_file():
             continue
@@ -174,7 +177,7 @@ def _sweep(plan: Plan, arm: str, records: Mapping[int, Record], kept: Path, name
             read = _Kept.model_validate_json(file.read_bytes())
         except (OSError, ValidationError) as error:
             raise DataError(f"{file} is no result of `proas diagnose {KIND}`", hint="move it away") from error
-        if read.run.endswith(run_place(arm_digest(plan, arm), record.identity)):
+        if read.run.endswith(place):
             if split:
                 tasks = f"the {read.tasks} tasks of {Path(read.data).name}"
             for row in read.rows:
@@ -184,4 +187,4 @@ def _sweep(plan: Plan, arm: str, records: Mapping[int, Record], kept: Path, name
     most = max(len(of) for of in success.values())
     whole = {t: of for t, of in success.items() if len(of) == most}
     best = max(whole, key=lambda t: (float(np.mean(list(whole[t].values()))), -t))
-    return _Sweep(arm, whole, best, {seed: record.digest + record.identity for seed, record in records.items()}, tasks)
+    return _Sweep(arm, whole, best, places, tasks)

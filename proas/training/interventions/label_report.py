@@ -226,7 +226,7 @@ def report_labels(
 
 def _diagnosed(batch: RolloutBatch, config: TrainConfig, iteration: int) -> dict[str, float]:
     """Diagnostics of labelled rollouts under the run's shaping; over GRPO's advantages where its own need a trainer."""
-    shaping = config.shaping_at(max(1, iteration))
+    shaping = config.shaping_at(iteration)
     if shaping.algorithm == "given":
         shaping = shaping.updated({"algorithm": "grpo"})
     shaped = shape(batch, shaping)

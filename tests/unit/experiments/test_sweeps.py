@@ -57,7 +57,7 @@ def test_each_arm_at_its_own_best(swept: Plan, found: Findings, tmp_path: Path) 
     for seed in SEEDS:
         keep(tmp_path, swept, "grpo", seed, GRPO[seed])
         keep(tmp_path, swept, "proas", seed, PROAS[seed])
-    (table,) = sweep_tables(found, Results(()), tmp_path)
+    (table,) = sweep_tables(found, tmp_path)
     assert table.columns[:5] == ("arm", "seeds", "T=0.4", "T=1", "best at")
     # At their best: 0.7 - 0.5, 0.9 - 0.6, 0.5 - 0.4; mean 0.2, s = 0.1, t(2) = 4.303, over sqrt(3).
     assert table.rows == (
@@ -67,11 +67,11 @@ def test_each_arm_at_its_own_best(swept: Plan, found: Findings, tmp_path: Path) 
 
 
 def test_what_another_run_gave_is_left_out(swept: Plan, found: Findings, tmp_path: Path) -> None:
-    assert sweep_tables(found, Results(()), tmp_path) == []
+    assert sweep_tables(found, tmp_path) == []
     keep(tmp_path, swept, "grpo", 0, GRPO[0], games="g2")
     keep(tmp_path, swept, "proas", 0, PROAS[0])
     keep(tmp_path, swept, "loop-mask", 0, PROAS[0])  # the plan does not ask for it
-    (table,) = sweep_tables(found, Results(()), tmp_path)
+    (table,) = sweep_tables(found, tmp_path)
     assert [row[0] for row in table.rows] == ["proas"]
 
 
@@ -79,7 +79,7 @@ def test_what_is_no_result_is_named(swept: Plan, found: Findings, tmp_path: Path
     keep(tmp_path, swept, "grpo", 0, GRPO[0])
     (tmp_path / "grpo-s0" / "temperatures.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match=r"grpo-s0/temperatures.json is no result"):
-        sweep_tables(found, Results(()), tmp_path)
+        sweep_tables(found, tmp_path)
 
 
 def test_a_sweep_over_a_split_is_a_table_of_its_own(swept: Plan, found: Findings, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_sweep_over_a_split_is_a_table_of_its_own(swept: Plan, found: Findings
     for seed in SEEDS:
         keep(tmp_path, swept, "grpo", seed, GRPO[seed])
         keep(tmp_path, swept, "grpo", seed, PROAS[seed], name="valid")
-    own, other = sweep_tables(replace(found, plan=both), Results(()), tmp_path)
+    own, other = sweep_tables(replace(found, plan=both), tmp_path)
     assert (own.title, other.title) == ("Over temperatures", "On valid")
     assert own.caption.startswith("Percent of the validation tasks that")
     assert other.caption.startswith("Percent of the 4 tasks of valid-4.tar.xz that")
@@ -117,7 +117,7 @@ def test_like_arms_of_two_plans_are_counted_together(swept: Plan, record: MakeRe
         keep(tmp_path, plan, "proas", seed, PROAS[seed])
     keep(tmp_path, again, "grpo", 7, {0.4: 0.1, 1.0: 0.5}, games="g2")
     keep(tmp_path, again, "proas", 7, {0.4: 0.7, 1.0: 0.2}, games="g2")
-    alone, together = sweep_tables(findings(plan, results), results, tmp_path)
+    alone, together = sweep_tables(findings(plan, results), tmp_path)
     assert [row[0] for row in alone.rows] == ["grpo", "proas"]
     assert together.columns == ("arm", "against", "pairs", "T=0.4", "T=1", "each at its best")
     # At 0.4: 0.4 - 0.5, 0.4 - 0.6, 0.7 - 0.1. At 1: 0.7 - 0.2, 0.9 - 0.2, 0.2 - 0.5. At their best: 0.7 - 0.5,
