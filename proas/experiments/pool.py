@@ -143,7 +143,7 @@ class _Child:
             return
         ticket.ready()
         directory = RunDirectory(ticket.folder)
-        goes_on = directory.exists and any(directory.checkpoints.glob("*.pt"))
+        goes_on = directory.exists and directory.has_checkpoint
         self.started_at = ticket.reached if goes_on else 0
         words = ["train", "--resume", "--out", str(ticket.folder)] if goes_on else list(ticket.words)
         log.parent.mkdir(parents=True, exist_ok=True)

@@ -192,11 +192,16 @@ class Session:
                 graph.drop()
 
     def _ready(self, connection: Connection | None, run: Run) -> Callable[[], None]:
-        """Before a run goes on: without its graph it would go on from an empty one, so it is begun anew instead."""
+        """Before a run goes on: without its graph it would go on from an empty one, so it is begun anew instead.
+
+        One that ended before its first checkpoint has nothing to keep: it begins anew where it is.
+        """
 
         def set_aside_if_lost() -> None:
             directory = RunDirectory(run.folder)
             if connection is None or not run.config.uses_graph or not directory.exists:
+                return
+            if not directory.has_checkpoint and directory.final() is None:
                 return
             name = str(directory.document().get("graph", ""))
             if not ReferenceGraph(connection, name).exists():

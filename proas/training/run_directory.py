@@ -68,6 +68,11 @@ class RunDirectory:
         """Whether there is a run."""
         return (self.path / "config.json").is_file()
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is something to go on from."""
+        return any(self.checkpoints.glob("*.pt"))
+
     def begin(self, config: TrainConfig, *, graph: str, init: str) -> None:
         """Make the folder and write what decides the result.
 
@@ -77,7 +82,7 @@ class RunDirectory:
             UsageError: There is a run already, another process trains there, or the folder cannot be made.
         """
         if self.exists:
-            if any(self.checkpoints.glob("*.pt")):
+            if self.has_checkpoint:
                 hint = "add --resume to go on with it, or name another"
                 raise UsageError(f"{self.path} holds a run already", hint=hint)
             with self.held():

@@ -155,7 +155,7 @@ class Trainer:
         try:
             yield
         except BaseException:
-            if self._graph is not None and made and not any(self._directory.checkpoints.glob("*.pt")):
+            if self._graph is not None and made and not self._directory.has_checkpoint:
                 with suppress(ProASError):  # what ended the run is the news
                     self._graph.graph.drop()
             raise

@@ -198,6 +198,23 @@ def test_a_run_that_lost_its_graph_is_kept_aside_and_begun_anew(
     assert len(told.notes) == 2
 
 
+def test_a_run_that_ended_before_it_had_a_graph_begins_anew_where_it_is(
+    runs: list[Run], connection: Connection, tmp_path: Path, graph_name: str
+) -> None:
+    found = next(run for run in runs if run.arm == "grpo-proas")
+    run = replace(found, folder=tmp_path / "runs" / found.experiment / found.folder.name)
+    told = Told()
+    ready = Session(tmp_path, tmp_path / "results", lambda: connection, told)._ready(connection, run)
+    directory = RunDirectory(run.folder)
+    directory.begin(run.config, graph=graph_name, init="")
+    ready()
+    assert [path.name for path in run.folder.parent.iterdir()] == [run.folder.name]
+    (directory.checkpoints / "iteration-000000.pt").touch()  # the same, once there is something to keep
+    ready()
+    assert [path.name for path in run.folder.parent.iterdir()] == [f"{run.folder.name}-lost1"]
+    assert len(told.notes) == 1
+
+
 def test_a_run_that_another_process_does_is_waited_for(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path / "run")
     directory.checkpoints.mkdir(parents=True)
