@@ -10,6 +10,7 @@ import typer
 
 from proas.cli.console import Output
 from proas.cli.options import LARGEST, DatabaseOptions, Json, with_options
+from proas.cli.train.diagnose_credit import credit
 from proas.cli.train.diagnose_parts import Out, Run, finish, listed, ready
 from proas.cli.train.diagnose_temperatures import temperatures
 from proas.cli.train.diagnose_view import labels_tables, noise_tables, suppress_tables
@@ -27,7 +28,7 @@ __all__ = ["app"]
 app = typer.Typer(
     name="diagnose",
     help="Experiments on a trained policy: noise in its past, forbidden actions, labels against optimal play, "
-    "temperatures.",
+    "temperatures, credit by the form of the action.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -73,6 +74,7 @@ class Walker(StrEnum):
     EXPERT = "expert"
 
 
+app.command("credit")(credit)
 app.command("temperatures")(temperatures)
 
 

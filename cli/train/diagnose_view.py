@@ -12,13 +12,14 @@ from proas.cli.console import columns, facts_table, plain
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from proas.training.interventions.credit import CreditReport, CreditSample
     from proas.training.interventions.label_report import LabelReport, Precision
     from proas.training.interventions.noise import NoiseReport
     from proas.training.interventions.statistics import Estimate
     from proas.training.interventions.suppress import SuppressReport
     from proas.training.interventions.sweep import SweepReport
 
-__all__ = ["labels_tables", "noise_tables", "suppress_tables", "sweep_tables"]
+__all__ = ["credit_tables", "labels_tables", "noise_tables", "suppress_tables", "sweep_tables"]
 
 _MODELS = {
     "raw": "drift alone",
@@ -77,6 +78,38 @@ def sweep_tables(report: SweepReport) -> list[RenderableType]:
 
 def _with_interval(estimate: Estimate) -> str:
     return estimate.shown(percent=True).replace("+", "")
+
+
+def credit_tables(report: CreditReport) -> list[RenderableType]:
+    """Forms of actions in the first sample, the last, and one between them."""
+    facts: dict[str, object] = {
+        "rollouts": report.run,
+        "samples": ", ".join(sample.name for sample in report.samples),
+    }
+    if report.aside:
+        facts["kept aside"] = _aside(report.aside)
+    places = sorted({0, len(report.samples) // 2, len(report.samples) - 1})
+    note = Text(
+        "sums of advantages over the steps of a form, before shaping and after; gained and lost are the positive and "
+        "the negative ones after it. The file has all samples.",
+        "dim",
+    )
+    shown = [_credit_table(report.samples[place]) for place in places]
+    return [facts_table(facts, title="Credit by the form of the action"), *shown, note]
+
+
+def _credit_table(sample: CreditSample) -> RenderableType:
+    names = ("steps", "share", "applied", "before", "after", "gained", "lost")
+    table = columns(f"{sample.name}: {sample.success:.0%} solved", *names, right=names)
+    for row in sample.rows:
+        table.add_row(
+            plain(row.form),
+            f"{row.steps:,}",
+            f"{row.share:.1%}",
+            _percent(row.applied),
+            *(f"{value:+.1f}" for value in (row.before, row.after, row.gained, row.lost)),
+        )
+    return table
 
 
 def suppress_tables(report: SuppressReport) -> list[RenderableType]:

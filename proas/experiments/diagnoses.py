@@ -23,6 +23,9 @@ from proas.training.tasks import split_around
 
 __all__ = ["Diagnosis", "diagnoses_of"]
 
+_LABELLED = frozenset({"labels", "suppress"})
+"""Kinds that ask the graph of the run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
@@ -83,8 +86,8 @@ class Diagnosis:
         made = [out / f"{self.plan.kind}.json", *([] if self.figure is None else [out / f"{self.plan.kind}.svg"])]
         if not all(file.is_file() for file in made):
             name = str(RunDirectory(folder).document().get("graph", ""))
-            asked = self.plan.kind != "temperatures"
-            if asked and connection is not None and name and not ReferenceGraph(connection, name).exists():
+            asked = name if self.plan.kind in _LABELLED else ""
+            if connection is not None and asked and not ReferenceGraph(connection, asked).exists():
                 reason = f"the graph of its run is gone; move {folder} away, and both are made anew"
                 return Failed(self.key, reason, log)
             if reason := _run(self._words(folder, out), log, environ):

@@ -171,7 +171,7 @@ class DiagnosisPlan(_Part):
     arm: str
     seed: Annotated[int, Field(ge=0)] = 0
     every_seed: bool = False
-    kind: Literal["noise", "suppress", "labels", "temperatures"]
+    kind: Literal["credit", "noise", "suppress", "labels", "temperatures"]
     name: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_-]*)?$")] = ""
     options: dict[str, Scalar] = Field(default_factory=dict)
     figure: bool = False

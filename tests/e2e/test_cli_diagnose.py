@@ -57,6 +57,26 @@ def test_temperatures(proas: Proas, no_server: Path, run: Path) -> None:
     assert "Over temperatures" in proas(*words, "--out", "shown").out
 
 
+def test_credit_of_a_run_a_folder_and_a_file(proas: Proas, games: Path, no_server: Path) -> None:
+    words = ("train", "--smoke", "--data", games, "--iterations", 2, "--set", "rollouts_every=1", "--out", "grpo")
+    assert proas(*words).code == 0
+    done = proas("diagnose", "credit", "grpo", "--forms", 3, "--json")
+    assert done.code == 0, done.err
+    samples = done.document["samples"]
+    assert [sample["name"] for sample in samples] == ["00001", "00002"]
+    first = [json.loads(line) for line in Path("grpo/rollouts/00001.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert sum(row["steps"] for row in samples[0]["rows"]) == sum(len(rollout["steps"]) for rollout in first)
+    total = sum(step["advantage"] for rollout in first for step in rollout["steps"])
+    assert sum(row["after"] for row in samples[0]["rows"]) == pytest.approx(total)
+    assert len(samples[0]["rows"]) <= 4
+    again = proas("diagnose", "credit", "grpo/rollouts", "--iterations", 2, "--forms", 3, "--out", "found", "--json")
+    (second,) = again.document["samples"]
+    assert (second["name"], second["success"], second["rollouts"]) == ("00002", samples[1]["success"], 8)
+    shown = proas("diagnose", "credit", "grpo/rollouts/00001.jsonl", "--out", "found")
+    assert "Credit by the form of the action" in shown.out
+    assert proas("diagnose", "credit", "grpo", "--iterations", 7).code == 2
+
+
 def test_suppress_needs_no_database_for_a_run_without_a_graph(proas: Proas, no_server: Path, run: Path) -> None:
     words = ("diagnose", "suppress", run, "--rollouts", 4, "--positions", 2, "--continuations", 2, "--out", "found")
     done = proas(*words, "--json")

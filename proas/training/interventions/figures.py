@@ -7,15 +7,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from proas.training.interventions.credit import OTHERS, CreditReport
 from proas.training.interventions.label_report import LabelReport
 from proas.training.interventions.noise import NoiseReport
 from proas.training.interventions.statistics import Estimate
 from proas.training.interventions.suppress import PER, SuppressReport
 from proas.training.interventions.sweep import SweepReport
 
-__all__ = ["can_draw", "draw_labels", "draw_noise", "draw_suppression", "draw_sweep"]
+__all__ = ["can_draw", "draw_credit", "draw_labels", "draw_noise", "draw_suppression", "draw_sweep"]
 
 _COLOURS = {"unreasonable": "#c0392b", "harmless": "#7f8c8d", "baseline": "#7f8c8d", "recovery": "#2471a3"}
+_FORMS = 8
 _MODELS = ("raw", "adjusted", "labels", "matched")
 
 
@@ -109,6 +111,27 @@ def draw_sweep(report: SweepReport, file: Path) -> None:
     for axes in (left, right):
         axes.set_xlabel("temperature")
         axes.set_ylim(0, 1)
+    _save(figure, file)
+
+
+def draw_credit(report: CreditReport, file: Path) -> None:
+    """The most frequent forms over the samples: their share of the steps, and the sum of their advantages."""
+    figure, (left, right) = _figure(2)
+    drawn = [form for form in report.forms if form != OTHERS][:_FORMS]
+    places = range(len(report.samples))
+    for form in drawn:
+        found = [next((row for row in sample.rows if row.form == form), None) for sample in report.samples]
+        left.plot(places, [row.share if row else 0.0 for row in found], label=form, marker="o", markersize=3)
+        right.plot(places, [row.after if row else 0.0 for row in found], label=form, marker="o", markersize=3)
+    left.set_ylabel("share of steps")
+    left.set_ylim(bottom=0)
+    right.set_ylabel("sum of advantages")
+    right.axhline(0.0, color="black", linewidth=0.6)
+    names = [sample.name.lstrip("0") or sample.name for sample in report.samples]
+    for axes in (left, right):
+        axes.set_xticks(places, names)
+        axes.set_xlabel("iteration")
+    left.legend(fontsize=6)
     _save(figure, file)
 
 
