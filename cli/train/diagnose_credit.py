@@ -34,7 +34,7 @@ def credit(
 ) -> None:
     """Sum advantages up by the form of the action: what do they speak for, and what against?
 
-    A form that mostly fails may be unlearnt, though the policy only uses it in the wrong place. That shows here.
+    A policy that falls may have unlearnt one form of action, such as the only command that takes things. That shows here.
     """
     from proas.cli.train.needs import require_torch
 

@@ -1,8 +1,8 @@
 """What the advantages of kept rollouts speak for and against, by the form of the action.
 
-An update moves tokens, and a word that only one form of action has is moved by the actions of that form alone. Where
-nine in ten of them fail, what is taken from the nine may outweigh what is given to the tenth, and the policy unlearns
-the form instead of where to use it. Success then falls, and no mean over all steps says why. Over forms it can be seen.
+An update moves tokens, and a word that only one form of action has is moved by the actions of that form alone, most of
+which may fail. A policy can lose such a word, and the command with it, where it should have learnt when to use it.
+Success then falls to nothing, and no mean over all steps says why. Over forms it can be seen.
 """
 
 from __future__ import annotations
