@@ -34,7 +34,7 @@ def credit(
 ) -> None:
     """Sum advantages up by the form of the action: what do they speak for, and what against?
 
-    A policy that falls may have unlearnt one form of action, such as the only command that takes things. That shows here.
+    A policy that falls may have unlearnt one form, such as the only command that takes things. That shows here.
     """
     from proas.cli.train.needs import require_torch
 
