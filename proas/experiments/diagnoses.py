@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from proas.errors import DataError
@@ -128,7 +129,7 @@ def diagnoses_of(plan: Plan, runs: Sequence[Run], kept: Path, figures: Path) -> 
     by_key = {(run.arm, run.seed): run for run in runs}
     for wanted in plan.diagnoses:
         seeds = plan.seeds if wanted.every_seed else (wanted.seed,)
-        for run in filter(None, (by_key.get((wanted.arm, seed)) for seed in seeds)):
+        for run in filter(None, (by_key.get(place) for place in product(wanted.arms, seeds))):
             file = kept / f"{run.arm}-s{run.seed}" / f"{wanted.kept_as}.json"
             yield Diagnosis(wanted, run, file, figures / f"{wanted.kept_as}.svg" if wanted.figure else None)
 

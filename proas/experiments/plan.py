@@ -34,7 +34,7 @@ A plan is TOML::
     controls = ["invalid-only"]
 
     [[diagnoses]]                    # what `proas diagnose` is to ask of a run
-    arm = "proas"
+    arms = ["proas"]
     kind = "noise"
     options = { states = 48 }
 
@@ -158,17 +158,17 @@ class DiagnosisPlan(_Part):
     """An experiment on the policy or the labels of a finished run: a ``proas diagnose``.
 
     Attributes:
-        arm: Arm of the run.
-        seed: Its seed; not looked at with ``every_seed``.
+        arms: Arms of the runs.
+        seed: Their seed; not looked at with ``every_seed``.
         every_seed: Ask it of the runs of all the plan's seeds.
         kind: Which experiment.
         name: What its result is kept as; the kind, if not given. One whose option ``split`` names a split that the
             games have not is left out.
         options: Its options by name, such as ``states = 48``.
-        figure: Keep its figure too.
+        figure: Keep its figure too; for one run only.
     """
 
-    arm: str
+    arms: Annotated[tuple[str, ...], Field(min_length=1)]
     seed: Annotated[int, Field(ge=0)] = 0
     every_seed: bool = False
     kind: Literal["credit", "noise", "suppress", "labels", "temperatures"]
@@ -319,14 +319,15 @@ class Plan(_Part):
 
     def _check_diagnoses(self) -> None:
         asked = [(d, seed) for d in self.diagnoses for seed in (self.seeds if d.every_seed else (d.seed,))]
-        kept = [(d.arm, d.kept_as, seed) for d, seed in asked]
+        kept = [(arm, d.kept_as, seed) for d, seed in asked for arm in d.arms]
         drawn = [d.kept_as for d in self.diagnoses if d.figure]
         if len(set(kept)) < len(kept) or len(set(drawn)) < len(drawn):
             raise UsageError(f"plan {self.name}: two diagnoses have one name", hint="name one of them anew")
         for diagnosis in self.diagnoses:
-            self._known("arm", diagnosis.arm, self.arms)
-            if diagnosis.figure and diagnosis.every_seed:
-                raise UsageError(f"plan {self.name}: figures of every seed have one name", hint="drop one of the two")
+            for arm in diagnosis.arms:
+                self._known("arm", arm, self.arms)
+            if diagnosis.figure and (diagnosis.every_seed or len(diagnosis.arms) > 1):
+                raise UsageError(f"plan {self.name}: figures of several runs have one name", hint="drop one of the two")
 
     def _known(self, what: str, name: str, among: Mapping[str, object]) -> None:
         if name and name not in among:

@@ -158,7 +158,7 @@ def _shown(pairs: _Pairs) -> str:
 
 
 def _sweeps(plan: Plan, records: Mapping[str, Mapping[int, Record]], kept: Path, name: str) -> Iterator[_Sweep]:
-    asked = {d.arm for d in plan.diagnoses if d.kind == KIND and d.kept_as == name}
+    asked = {arm for d in plan.diagnoses if d.kind == KIND and d.kept_as == name for arm in d.arms}
     for arm, of in records.items():
         if arm in asked and (sweep := _sweep(plan, arm, of, kept, name)):
             yield sweep

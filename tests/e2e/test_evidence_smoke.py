@@ -224,16 +224,16 @@ settings = { "warm_start.demonstrations" = 24 }
 shaping = "membership"
 graph = "plans"
 [[diagnoses]]
-arm = "grpo-proas"
+arms = ["grpo-proas"]
 kind = "noise"
 options = { states = 2, continuations = 2, steps = "0,1" }
 figure = true
 [[diagnoses]]
-arm = "grpo-proas"
+arms = ["grpo-proas"]
 kind = "labels"
 options = { tasks = 2, group_size = 2, rounds = 1, support = "1" }
 [[diagnoses]]
-arm = "grpo-proas"
+arms = ["grpo-proas"]
 every_seed = true
 kind = "temperatures"
 options = { tasks = 2, temperatures = "0,1" }

@@ -28,7 +28,7 @@ GAMES = Games("alfworld", "samples", "", "", "id", 12, 0)
 @pytest.mark.parametrize("kind", ["noise", "suppress", "labels"])
 def test_options_are_those_of_the_committed_results(kind: str) -> None:
     (wanted,) = (diagnosis for diagnosis in PLAN.diagnoses if diagnosis.kind == kind)
-    recorded = json.loads((KEPT / f"{wanted.arm}-s{wanted.seed}" / f"{kind}.json").read_text(encoding="utf-8"))
+    recorded = json.loads((KEPT / f"{wanted.arms[0]}-s{wanted.seed}" / f"{kind}.json").read_text(encoding="utf-8"))
     words = [w for name, v in wanted.options.items() for w in (f"--{name.replace('_', '-')}", as_text(v))]
     given = COMMANDS[kind].make_context(kind, ["run", *words]).params
     for name, value in recorded["settings"].items():

@@ -82,18 +82,23 @@ def test_settings_of_the_plan_reach_arms_under_any_shaping(tmp_path: Path) -> No
         ("seeds = []\n" + HEAD, "seeds"),
         ("colour = 3\n" + HEAD, "colour"),
         (HEAD + '[borrowed]\ncontrols = ["nosuch"]\n', "nosuch"),
-        (HEAD + '[[diagnoses]]\narm = "y"\nkind = "noise"\n', "no arm 'y'"),
-        (HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "colour"\n', "kind"),
-        (HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "labels"\nevery_seed = true\nfigure = true\n', "one name"),
-        (HEAD + 2 * '[[diagnoses]]\narm = "grpo"\nkind = "labels"\n', "two diagnoses have one name"),
+        (HEAD + '[[diagnoses]]\narms = ["y"]\nkind = "noise"\n', "no arm 'y'"),
+        (HEAD + '[[diagnoses]]\narms = ["grpo"]\nkind = "colour"\n', "kind"),
+        (HEAD + '[[diagnoses]]\narms = ["grpo"]\nkind = "labels"\nevery_seed = true\nfigure = true\n', "one name"),
         (
-            HEAD + '[[diagnoses]]\narm = "grpo"\nkind = "labels"\n[[diagnoses]]\narm = "grpo"\nkind = "labels"\n'
+            HEAD + '[arms.p]\n[[diagnoses]]\narms = ["grpo", "p"]\nkind = "labels"\nfigure = true\n',
+            "figures of several runs",
+        ),
+        (HEAD + '[[diagnoses]]\narms = []\nkind = "labels"\n', "arms"),
+        (HEAD + 2 * '[[diagnoses]]\narms = ["grpo"]\nkind = "labels"\n', "two diagnoses have one name"),
+        (
+            HEAD + '[[diagnoses]]\narms = ["grpo"]\nkind = "labels"\n[[diagnoses]]\narms = ["grpo"]\nkind = "labels"\n'
             "every_seed = true\n",
             "two diagnoses have one name",
         ),
         (
-            HEAD + '[arms.p]\n[[diagnoses]]\narm = "grpo"\nkind = "labels"\nfigure = true\n'
-            '[[diagnoses]]\narm = "p"\nkind = "labels"\nfigure = true\n',
+            HEAD + '[arms.p]\n[[diagnoses]]\narms = ["grpo"]\nkind = "labels"\nfigure = true\n'
+            '[[diagnoses]]\narms = ["p"]\nkind = "labels"\nfigure = true\n',
             "two diagnoses have one name",
         ),
         ('together = ["nosuch"]\n' + HEAD, "nosuch"),

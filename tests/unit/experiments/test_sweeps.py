@@ -25,8 +25,8 @@ PROAS = [{0.4: 0.4, 1.0: 0.7}, {0.4: 0.4, 1.0: 0.9}, {0.4: 0.4, 1.0: 0.5}]
 
 @pytest.fixture
 def swept(plan: Plan) -> Plan:
-    asked = [DiagnosisPlan(arm=arm, every_seed=True, kind="temperatures") for arm in ("grpo", "proas")]
-    return plan.with_seeds(SEEDS).model_copy(update={"diagnoses": tuple(asked)})
+    asked = DiagnosisPlan(arms=("grpo", "proas"), every_seed=True, kind="temperatures")
+    return plan.with_seeds(SEEDS).model_copy(update={"diagnoses": (asked,)})
 
 
 @pytest.fixture
@@ -101,8 +101,7 @@ def test_like_arms_of_two_plans_are_counted_together(swept: Plan, record: MakeRe
     file.write_text(
         'question = "And again?"\npreset = "smoke"\nseeds = [7]\n[warm.other]\nseed = 1\n[graphs.plans]\n[arms.grpo]\n'
         '[arms.proas]\nshaping = "membership"\ngraph = "plans"\nsettings = { "shaping.apr" = "ramp" }\n'
-        '[[diagnoses]]\narm = "grpo"\nevery_seed = true\nkind = "temperatures"\n'
-        '[[diagnoses]]\narm = "proas"\nevery_seed = true\nkind = "temperatures"\n',
+        '[[diagnoses]]\narms = ["grpo", "proas"]\nevery_seed = true\nkind = "temperatures"\n',
         encoding="utf-8",
     )
     again = load_plan(str(file))
