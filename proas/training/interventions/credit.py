@@ -147,7 +147,7 @@ def measure_credit(path: Path, *, iterations: Sequence[int] | None = None, most:
         if sums:
             counted.append((file.stem, ends, sums))
     if not counted:
-        reasons = "; ".join(f"{reason}: {count}" for reason, count in aside.items()) or "no rollouts"
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in aside.most_common(3)) or "no rollouts"
         raise DataError(f"{path} holds no step with an advantage ({reasons})", hint="shape rollouts by `proas shape`")
     steps: Counter[str] = Counter()
     for _, _, found in counted:
@@ -162,6 +162,8 @@ def measure_credit(path: Path, *, iterations: Sequence[int] | None = None, most:
 
 def _files(path: Path, iterations: Sequence[int] | None) -> list[Path]:
     """Files of rollouts, in the order of their iterations."""
+    if not path.exists():
+        raise UsageError(f"there is no {path}", hint="name a run, a folder of shaped rollouts, or a file of them")
     if path.is_file():
         found = [path]
     else:

@@ -77,6 +77,8 @@ def test_rare_forms_are_one_row(tmp_path: Path) -> None:
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no"):
+        measure_credit(tmp_path / "nosuch")
     with pytest.raises(UsageError, match="holds no rollouts"):
         measure_credit(tmp_path)
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
